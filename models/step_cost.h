@@ -1,0 +1,39 @@
+// Seconds and joules of one engine step, split into parts.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "models/kernel_costs.h"
+#include "models/step_ops.h"
+
+namespace plateau {
+
+struct PartCost {
+  double seconds = 0;
+  double joules = 0;  // one GPU
+};
+
+struct StepCost {
+  std::array<PartCost, kParts> parts{};  // by Part; sums to seconds and joules
+  double seconds = 0;
+  double joules = 0;        // one GPU
+  double busy_seconds = 0;  // a kernel is resident: what nvidia-smi calls utilisation
+  double low_seconds = 0;   // band of the tables
+  double high_seconds = 0;
+  std::array<double, kSources> source_seconds{};  // seconds by Source; sums to seconds
+
+  PartCost& operator[](Part part) { return parts[static_cast<std::size_t>(part)]; }
+  const PartCost& operator[](Part part) const { return parts[static_cast<std::size_t>(part)]; }
+};
+
+struct OpLine {  // one row of `plateau step`
+  OpCall call;
+  OpCost each;
+};
+
+// Prices the list and adds launch gaps by the LaunchLaw. `lines`, if given, receives each operation's price.
+StepCost step_cost(const std::vector<OpCall>& ops, const KernelCosts& costs, bool graph, int layers,
+                   std::vector<OpLine>* lines = nullptr);
+
+}  // namespace plateau
