@@ -1,0 +1,110 @@
+// A scenario, typed and complete: what `plateau run` simulates. Read by sim/scenario/read_scenario.h.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "calibration/profile.h"
+#include "models/kernel_costs.h"
+#include "models/model_spec.h"
+
+namespace plateau {
+
+struct HardwareConfig {
+  std::string device;  // as in `plateau list`
+  int count = 1;
+  Interconnect interconnect = Interconnect::nvlink;
+  std::optional<double> power_limit_w;
+  std::optional<double> sm_clock_mhz;
+};
+
+// Lengths of prompts or outputs, in tokens.
+//   fixed               always `tokens`
+//   sglang_uniform      uniform integers in [max(int(tokens*ratio),1), tokens]          (sglang.bench_serving)
+//   vllm_uniform        uniform integers in [floor(tokens*(1-ratio)), ceil(tokens*(1+ratio))]  (vllm bench serve)
+//   jitter              uniform integers in [tokens*(1-ratio), tokens*(1+ratio)] (H200 measured engine)
+struct LengthConfig {
+  enum class Law : std::uint8_t { fixed, sglang_uniform, vllm_uniform, jitter };
+  Law law = Law::fixed;
+  int tokens = 0;
+  double ratio = 0;
+};
+
+struct WorkloadConfig {
+  enum class Client : std::uint8_t { closed_loop, poisson, gamma, trace };
+  Client client = Client::closed_loop;
+  int concurrency = 1;                // closed loop: clients
+  std::optional<double> request_rate;  // open loop, requests/s
+  double burstiness = 1;              // gamma shape
+  std::string trace;                  // file
+  std::int64_t requests = 1;          // total
+  double requests_per_client = 0;     // > 0: requests was given as "N per client"
+  LengthConfig input;
+  LengthConfig output;
+  bool ignore_eos = true;
+};
+
+struct EngineConfig {
+  enum class Kind : std::uint8_t { sglang, simple };
+  Kind kind = Kind::sglang;
+  std::string version;  // sglang: "2026-02" (SG-A) or "2026-07" (SG-B), or a release such as "0.5.8"
+  std::optional<std::int64_t> kv_pool_tokens;
+  std::string kv_source;              // "given" or "log" when kv_pool_tokens is set
+  std::string kv_cache_dtype = "auto";
+  double mem_fraction_static = 0;     // 0: the engine's default rule
+  std::optional<double> free_memory_gib;    // free before weights load, min over ranks
+  std::optional<double> weights_gib;        // logged; else from the spec
+  int page_size = 0;                  // 0: the engine's default for this model
+  int chunked_prefill_size = 0;       // 0: default for this GPU; -1: off
+  int max_prefill_tokens = 16384;
+  int max_running_requests = 0;       // 0: default
+  int cuda_graph_max_bs = 0;          // 0: default
+  std::vector<int> cuda_graph_bs;     // explicit capture list
+  bool disable_cuda_graph = false;
+  bool disable_cuda_graph_padding = false;
+  bool disable_radix_cache = false;
+  bool disable_overlap_schedule = false;
+  bool enable_mixed_chunk = false;
+  double schedule_conservativeness = 1.0;
+  std::string schedule_policy = "fcfs";
+  int num_continuous_decode_steps = 1;
+  bool hypothetical_continuous_decode = false;  // hypothetical.continuous_decode_steps
+};
+
+struct RoutingConfig {
+  enum class Law : std::uint8_t { uniform, two_level_lognormal, zipf, zipf_gumbel, power_law, replay };
+  Law law = Law::uniform;
+  double alpha = 0;         // zipf, zipf_gumbel, power_law
+  double sigma_group = 0;   // two_level_lognormal
+  double sigma_expert = 0;
+  int groups = 1;
+  std::string counts;       // replay: CSV of counts
+  std::string trace;        // replay: which trace of the file
+  bool exact = false;
+  int sample_layers = 0;    // 0: default
+};
+
+struct CalibrationConfig {
+  std::string profile;
+  std::string board;
+  std::string attention;  // "table" | "kv_bandwidth"
+};
+
+struct Scenario {
+  std::string file;
+  std::string question;  // first comment line
+  ModelSpec model;
+  HardwareConfig hardware;
+  Parallelism parallel;
+  EngineConfig engine;
+  WorkloadConfig workload;
+  RoutingConfig routing;
+  CalibrationConfig calibration;
+  std::uint64_t seed = 1;
+  std::vector<std::string> warnings;  // e.g. flags the engine ignores
+};
+
+}  // namespace plateau
