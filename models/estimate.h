@@ -1,8 +1,9 @@
 // A number that knows where it comes from.
 //
-// Every predicted quantity carries a band and the weakest source that went into it, so that a report can
-// say how far to trust it. A sum takes the weakest source of its terms and adds the bands linearly: the
-// errors of one table are correlated, so adding in quadrature would promise too much.
+// Every predicted quantity carries a band and the weakest source that went into it, so that a
+// report can say how far to trust it. A sum takes the weakest source of its terms and adds the
+// bands linearly: the errors of one table are correlated, so adding in quadrature would promise too
+// much.
 #pragma once
 
 #include <algorithm>

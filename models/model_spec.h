@@ -14,12 +14,16 @@ enum class DType : std::uint8_t { fp32, bf16, fp8, fp8_block, int8, int4, nvfp4,
 
 const char* name_of(DType dtype);
 
-// Bytes per parameter, scales included: nvfp4 = 4 bit + one FP8 scale per 16 = 0.5625; mxfp4 = 4 bit + one
-// 8-bit scale per 32 = 0.53125; fp8_block = 1 byte + one FP32 scale per 128x128 block; int4 = 4 bit + one bf16
-// scale per 32 = 0.5625 (compressed-tensors group 32).
+// Bytes per parameter, scales included: nvfp4 = 4 bit + one FP8 scale per 16 = 0.5625; mxfp4 = 4
+// bit + one 8-bit scale per 32 = 0.53125; fp8_block = 1 byte + one FP32 scale per 128x128 block;
+// int4 = 4 bit + one bf16 scale per 32 = 0.5625 (compressed-tensors group 32).
 double bytes_per_element(DType dtype);
 
-enum class AttentionKind : std::uint8_t { gqa, mla, mla_dsa };  // mla_dsa: MLA + sparse indexer (DeepSeek-V3.2, GLM-5)
+enum class AttentionKind : std::uint8_t {
+  gqa,
+  mla,
+  mla_dsa
+};  // mla_dsa: MLA + sparse indexer (DeepSeek-V3.2, GLM-5)
 
 const char* name_of(AttentionKind kind);
 
@@ -37,8 +41,9 @@ struct AttentionSpec {
   // Sparse indexer
   int index_heads = 0;
   int index_head_dim = 0;
-  int index_topk = 0;      // attended tokens per query at most
-  int indexer_layers = 0;  // layers that own an indexer (others share one); = layers unless the config says so
+  int index_topk = 0;  // attended tokens per query at most
+  int indexer_layers =
+      0;  // layers that own an indexer (others share one); = layers unless the config says so
   // Sliding window (gpt-oss): window_layers of the layers see at most window_tokens.
   int window_tokens = 0;
   int window_layers = 0;

@@ -1,5 +1,6 @@
-// One operation of an engine step: what runs, how large it is, how often, and which part of the report it
-// belongs to. `step_ops` (models/step_ops.h) writes a step as a list of these; a KernelCosts prices each one.
+// One operation of an engine step: what runs, how large it is, how often, and which part of the
+// report it belongs to. `step_ops` (models/step_ops.h) writes a step as a list of these; a
+// KernelCosts prices each one.
 #pragma once
 
 #include <cstdint>
@@ -30,18 +31,19 @@ const char* name_of(Part part);
 enum class Op : std::uint8_t {
   embedding,
   rms_norm,
-  gemm,            // dense linear: m tokens, n x k weights
+  gemm,  // dense linear: m tokens, n x k weights
   rope_kv_write,
   attention_decode,   // GQA, one new token per sequence
   attention_prefill,  // GQA, causal
   mla_decode,         // latent attention core only
   mla_prefill,
-  mla_bmm,         // absorption of kv_b: per head batched GEMM, before (pre) or after (post) the core
+  mla_bmm,  // absorption of kv_b: per head batched GEMM, before (pre) or after (post) the core
   indexer_logits,  // sparse indexer: scores of all context tokens
   indexer_topk,
   residual_add,
   activation,    // SiLU * up of a dense MLP or shared expert
-  moe_dispatch,  // router, top-k, sort, gather
+  moe_dispatch,  // router GEMM (m x experts x hidden), top-k; sort and gather where the expert
+                 // kernel does not do them
   moe_experts,   // grouped GEMMs of the routed experts, activation between
   moe_combine,   // un-sort, weighted sum
   all_reduce,
@@ -56,9 +58,9 @@ const char* name_of(Op op);
 struct OpCall {
   Op op = Op::gemm;
   Part part = Part::dense_gemm;
-  const char* label = "";  // "qkv_gemm", "o_gemm", ...: a static string, for `plateau step`
-  double count = 1;        // calls per step (layers x calls per layer)
-  double kernels = 1;      // launches per call
+  const char* label = "";       // "qkv_gemm", "o_gemm", ...: a static string, for `plateau step`
+  double count = 1;             // calls per step (layers x calls per layer)
+  double kernels = 1;           // launches per call
   DType weights = DType::bf16;  // of the GEMM's weights; of the KV cache for attention
 
   double m = 0;  // tokens (rows)
@@ -76,10 +78,10 @@ struct OpCall {
 
   // experts; m = tokens entering the layer on the whole expert group
   double hidden = 0;
-  double inter = 0;           // expert width on this GPU
-  double experts = 0;         // on this GPU
+  double inter = 0;    // expert width on this GPU
+  double experts = 0;  // on this GPU (moe_dispatch: over all GPUs, the router's width)
   double top_k = 0;
-  double active_experts = 0;  // on this GPU, distinct, mean over layers
+  double active_experts = 0;      // on this GPU, distinct, mean over layers
   double rows_max_over_mean = 1;  // hottest expert over the mean of all experts
 
   // collectives
@@ -87,8 +89,8 @@ struct OpCall {
   int ranks = 1;
 };
 
-// Least work of one call: multiply-adds count 2 flops; bytes = weights read once (only of active experts) + rows in
-// and out. The roofline every measured time is compared with.
+// Least work of one call: multiply-adds count 2 flops; bytes = weights read once (only of active
+// experts) + rows in and out. The roofline every measured time is compared with.
 struct Work {
   double flops = 0;
   double bytes = 0;

@@ -32,7 +32,8 @@ struct OpLine {  // one row of `plateau step`
   OpCost each;
 };
 
-// Prices the list and adds launch gaps by the LaunchLaw. `lines`, if given, receives each operation's price.
+// Prices the list and adds launch gaps by the LaunchLaw. `lines`, if given, receives each
+// operation's price.
 StepCost step_cost(const std::vector<OpCall>& ops, const KernelCosts& costs, bool graph, int layers,
                    std::vector<OpLine>* lines = nullptr);
 

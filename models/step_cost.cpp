@@ -1,0 +1,68 @@
+#include "models/step_cost.h"
+
+namespace plateau {
+
+namespace {
+
+struct Launch {
+  Estimate seconds;     // beyond the operations themselves
+  double resident = 0;  // of it, time with a kernel resident
+};
+
+Launch graph_launch(const LaunchLaw& law, double calls, double layers) {
+  const Estimate gaps = law.graph_gap * calls + law.graph_layer * layers;
+  return {gaps + law.graph_step, gaps.value};
+}
+
+double positive(double value) { return std::max(0.0, value); }
+
+// The longer of what the GPU needs and what the CPU needs to launch it; the band is evaluated bound
+// by bound.
+Launch eager_launch(const LaunchLaw& law, const Estimate& ops, double calls, double kernels,
+                    double layers) {
+  const Estimate gpu = law.eager_gap * calls + law.eager_layer * layers;
+  const Estimate host =
+      law.eager_kernel_launch * kernels + law.eager_layer_host * layers + law.eager_step;
+  Launch launch;
+  launch.seconds.value = std::max(gpu.value, positive(host.value - ops.value));
+  launch.seconds.low = std::max(gpu.low, positive(host.low - ops.low));
+  launch.seconds.high = std::max(gpu.high, positive(host.high - ops.high));
+  launch.seconds.source = host.value > ops.value + gpu.value ? host.source : gpu.source;
+  return launch;
+}
+
+}  // namespace
+
+StepCost step_cost(const std::vector<OpCall>& ops, const KernelCosts& costs, bool graph, int layers,
+                   std::vector<OpLine>* lines) {
+  StepCost step;
+  Estimate sum{0, 0, 0, Source::measured};
+  double calls = 0;
+  double kernels = 0;
+  for (const OpCall& call : ops) {
+    const OpCost each = costs.cost(call);
+    const double seconds = each.seconds.value * call.count;
+    sum = sum + each.seconds * call.count;
+    step[call.part].seconds += seconds;
+    step[call.part].joules += seconds * each.watts.value;
+    step.source_seconds[static_cast<std::size_t>(each.seconds.source)] += seconds;
+    calls += call.count;
+    kernels += call.count * call.kernels;
+    if (lines != nullptr) lines->push_back({call, each});
+  }
+  const Launch launch = graph ? graph_launch(costs.launch(), calls, layers)
+                              : eager_launch(costs.launch(), sum, calls, kernels, layers);
+  step[Part::launch].seconds = launch.seconds.value;
+  step[Part::launch].joules = launch.seconds.value * costs.power_states().host_gap.value;
+  step.source_seconds[static_cast<std::size_t>(launch.seconds.source)] += launch.seconds.value;
+  step.busy_seconds = sum.value + launch.resident;
+  step.low_seconds = sum.low + launch.seconds.low;
+  step.high_seconds = sum.high + launch.seconds.high;
+  for (const PartCost& part : step.parts) {
+    step.seconds += part.seconds;
+    step.joules += part.joules;
+  }
+  return step;
+}
+
+}  // namespace plateau
