@@ -73,6 +73,19 @@ class PlaceScanner {
   TextPlace place_;
 };
 
+// "[json.exception.parse_error.101] parse error at line 1, column 7: syntax error while ..."
+// without its prefix: the place is told by the problem. What was read last may be as long as the
+// file.
+std::string sentence_of(std::string text) {
+  constexpr std::size_t kLongest = 160;
+  if (const std::size_t end = text.find("] "); end != std::string::npos) text.erase(0, end + 2);
+  if (text.rfind("parse error at line", 0) == 0) text.erase(0, text.find(": ") + 2);
+  if (text.size() <= kLongest) return text;
+  std::size_t end = kLongest;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end) + "...";
+}
+
 class TreeEvents : public nlohmann::json_sax<nlohmann::json> {
  public:
   TreeEvents(const std::string& file, Cursor* cursor)
@@ -99,16 +112,11 @@ class TreeEvents : public nlohmann::json_sax<nlohmann::json> {
     tree_.key(std::move(name), next_place());
     return true;
   }
-  bool parse_error(std::size_t position, const std::string& token,
+  bool parse_error(std::size_t position, const std::string&,
                    const nlohmann::detail::exception& error) override {
-    // "[json.exception.parse_error.101] parse error at line 1, column 7: syntax error while ..."
-    std::string message = error.what();
-    const std::size_t column = message.find(", column ");
-    const std::size_t colon = message.find(": ", column == std::string::npos ? 0 : column);
-    if (colon != std::string::npos) message.erase(0, colon + 2);
-    const std::size_t back = std::max<std::size_t>(token.size(), 1);
-    const std::size_t at = position >= back ? position - back : 0;
-    tree_.refuse(place_of(cursor_->text, at), "JSON syntax: " + message);
+    const std::size_t last = position > 0 ? position - 1 : 0;
+    tree_.refuse(place_of(cursor_->text, cursor_->in_token ? cursor_->token_start : last),
+                 "JSON syntax: " + sentence_of(error.what()));
   }
 
   ConfigNode finish() { return tree_.finish(); }
