@@ -113,6 +113,7 @@ void ConfigTreeBuilder::key(std::string name, TextPlace place) {
   Open& open = open_.back();
   const auto [first, is_new] = open.seen.emplace(name, place);
   open.key = std::move(name);
+  open.key_place = place;
   open.has_key = true;
   if (!is_new) {
     complain(place,
@@ -185,6 +186,8 @@ void ConfigTreeBuilder::add(ConfigNode node, Anchor anchor) {
   if (parent.node.kind == ConfigNode::Kind::map) {
     parent.node.keys.push_back(std::move(parent.key));
     parent.has_key = false;
+    node.key_line = parent.key_place.line;
+    node.key_column = parent.key_place.column;
   }
   parent.node.children.push_back(std::move(node));
 }

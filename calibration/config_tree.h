@@ -53,6 +53,7 @@ class ConfigTreeBuilder {
   struct Open {
     ConfigNode node;
     std::string key;  // of the entry being read
+    TextPlace key_place;
     bool has_key = false;
     Anchor anchor = 0;
     std::map<std::string, TextPlace> seen;
