@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace plateau {
@@ -54,10 +55,15 @@ struct WeightTypes {
   DType routed_experts = DType::bf16;
   DType shared_experts = DType::bf16;
   DType dense_mlp = DType::bf16;
-  DType attention = DType::bf16;
+  DType attention = DType::bf16;  // all projections but the output one, indexer included
+  // o_proj where it differs: the only quantised projection of some checkpoints
+  // (DeepSeek-V3.1-NVFP4).
+  std::optional<DType> attention_output;
   DType router = DType::bf16;
   DType embedding = DType::bf16;
   DType lm_head = DType::bf16;
+
+  DType output_projection() const { return attention_output.value_or(attention); }
 };
 
 struct ModelSpec {
@@ -75,6 +81,9 @@ struct ModelSpec {
   int router_groups = 1;        // group-limited routing (DeepSeek: 8)
   int vocab = 0;
   bool tied_embeddings = false;
+  bool attention_bias = false;  // bias vectors on q, k, v, o (gpt-oss)
+  bool expert_bias = false;     // bias vectors in every expert (gpt-oss)
+  int mtp_layers = 0;   // multi-token prediction; in the checkpoint, not in the served model
   int max_context = 0;  // tokens
   AttentionSpec attention;
   WeightTypes weights;

@@ -104,7 +104,7 @@ class OpList {
     elementwise(Op::rope_kv_write, "rope_kv_write", layers, (query + 2 * kv) * a.head_dim, 2);
     gqa_core(layers - a.window_layers, 0, query, kv);
     gqa_core(a.window_layers, a.window_tokens, query, kv);
-    gemm("o_gemm", layers, model_.hidden, query * a.v_head_dim, model_.weights.attention);
+    gemm("o_gemm", layers, model_.hidden, query * a.v_head_dim, model_.weights.output_projection());
   }
 
   void gqa_core(double layers, double window, double query, double kv) {
@@ -136,7 +136,7 @@ class OpList {
     elementwise(Op::rope_kv_write, "rope_kv_write", layers, heads * a.qk_rope_head_dim + latent, 2);
     if (shape_.decode_padded > 0) latent_decode(heads, latent);
     if (shape_.prefill_tokens > 0) latent_prefill(heads);
-    gemm("o_gemm", layers, model_.hidden, heads * a.v_head_dim, weights);
+    gemm("o_gemm", layers, model_.hidden, heads * a.v_head_dim, model_.weights.output_projection());
   }
 
   // Absorbed form: queries are taken into the latent space, so KV is read once for all heads.

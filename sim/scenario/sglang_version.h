@@ -9,14 +9,13 @@
 // the gap takes the nearer era and says so (`era_assumed`), as does one older than 0.5.0.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
-namespace plateau {
+#include "models/sglang_era.h"
 
-enum class SglangEra : std::uint8_t { a, b };
+namespace plateau {
 
 struct SglangVersion {
   SglangEra era = SglangEra::a;
