@@ -19,20 +19,6 @@ double weights_gib_of(const ModelSpec& spec, const Parallelism& parallel) {
   return weight_bytes(spec, parallel).total() / kGiB;
 }
 
-// Smallest larger tp whose weights stay under `limit_gib`. Logged weights above the spec's scale
-// with them.
-int tp_that_fits(const ModelSpec& spec, Parallelism parallel, double weights_gib,
-                 double limit_gib) {
-  const double logged_over_spec = weights_gib / weights_gib_of(spec, parallel);
-  const int largest = parallel.tp * kLargestTpFactor;
-  while (parallel.tp * 2 <= largest) {
-    parallel.tp *= 2;
-    if (spec.attention.query_heads % parallel.tp != 0) return 0;
-    if (weights_gib_of(spec, parallel) * logged_over_spec < limit_gib) return parallel.tp;
-  }
-  return 0;
-}
-
 // What the chosen fraction of `base_gib` (free memory or the board) leaves beside weights and other
 // costs.
 struct Budget {
@@ -43,13 +29,30 @@ struct Budget {
   double left_gib() const { return base_gib * fraction - weights_gib - other_gib; }
 };
 
+// Smallest larger tp that leaves room for a page of `page_gib(parallel)`. Logged weights above the
+// spec's scale with them.
+template <typename PageGib>
+int tp_that_fits(const ModelSpec& spec, Parallelism parallel, const Budget& budget,
+                 PageGib page_gib) {
+  const double logged_over_spec = budget.weights_gib / weights_gib_of(spec, parallel);
+  const int largest = parallel.tp * kLargestTpFactor;
+  while (parallel.tp < largest) {
+    parallel.tp *= 2;
+    if (spec.attention.query_heads % parallel.tp != 0) return 0;
+    Budget wider = budget;
+    wider.weights_gib = weights_gib_of(spec, parallel) * logged_over_spec;
+    if (wider.left_gib() >= page_gib(parallel)) return parallel.tp;
+  }
+  return 0;
+}
+
+template <typename PageGib>
 Misfit misfit_of(const ModelSpec& spec, const Parallelism& parallel, const Budget& budget,
-                 double page_gib) {
+                 PageGib page_gib) {
   Misfit misfit;
-  misfit.missing_gib = page_gib - budget.left_gib();
+  misfit.missing_gib = page_gib(parallel) - budget.left_gib();
   misfit.minimum_fraction = (budget.weights_gib + budget.other_gib) / budget.base_gib;
-  misfit.fits_at_tp = tp_that_fits(spec, parallel, budget.weights_gib,
-                                   budget.base_gib * budget.fraction - budget.other_gib - page_gib);
+  misfit.fits_at_tp = tp_that_fits(spec, parallel, budget, page_gib);
   return misfit;
 }
 
@@ -175,8 +178,10 @@ KvPool sglang_kv_pool(const ModelSpec& spec, const SglangPoolInput& input) {
     pool.tokens = sglang_derived(spec, input, budget, pool);
     pool.derived_tokens = pool.tokens;
     if (pool.tokens < 1) {
-      const double page_gib = static_cast<double>(pool.cell_bytes * pool.page_tokens) / kGiB;
-      pool.misfit = misfit_of(spec, input.parallel, budget, page_gib);
+      pool.misfit = misfit_of(spec, input.parallel, budget, [&](const Parallelism& parallel) {
+        const std::int64_t cell = kv_bytes_per_token(spec, parallel, input.kv_dtype);
+        return static_cast<double>(cell * pool.page_tokens) / kGiB;
+      });
     }
   }
   if (input.given_tokens) {
@@ -210,8 +215,11 @@ KvPool vllm_kv_pool(const ModelSpec& spec, const VllmPoolInput& input) {
     pool.derived_tokens = pool.tokens;
     pool.budget_gib = input.kv_gib ? *input.kv_gib : budget.left_gib();
     if (blocks < 1 && !input.kv_gib) {
-      const double block_gib = static_cast<double>(pool.cell_bytes * block) / kGiB;
-      pool.misfit = misfit_of(spec, input.parallel, budget, block_gib);
+      pool.misfit = misfit_of(spec, input.parallel, budget, [&](const Parallelism& parallel) {
+        const std::int64_t cell =
+            kv_bytes_per_token(cached, parallel, input.kv_dtype, input.layout);
+        return static_cast<double>(cell * block) / kGiB;
+      });
     }
   }
   if (input.given_tokens) take_given(pool, *input.given_tokens);
