@@ -1,0 +1,197 @@
+#include "calibration/measured_profile.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "calibration/csv.h"
+#include "calibration/measured_rows.h"
+#include "calibration/op_features.h"
+
+namespace plateau {
+
+namespace {
+
+// Band (one relative sigma) beside the repetition noise, by how the number was reached; the
+// leave-one-geometry-out errors of tests/holdout stand behind the second and third.
+constexpr double kMeasuredBand = 0.01;
+constexpr double kInterpolatedBand = 0.03;
+constexpr double kOtherGeometryBand =
+    0.08;  // a shape no measured geometry has, at a distance of one
+constexpr double kExtrapolatedBand = 0.20;
+constexpr double kUnknownBoardBand = 0.15;  // the spread between boards of one type
+constexpr double kKnownBoardBand = 0.03;
+constexpr double kOtherBoardBand = 0.06;
+
+double band_of(const ScatterSurface::Answer& answer) {
+  switch (answer.source) {
+    case Source::measured:
+      return kMeasuredBand;
+    case Source::interpolated:
+      return kInterpolatedBand + kOtherGeometryBand * std::min(1.0, answer.nearest);
+    default:
+      return kExtrapolatedBand;
+  }
+}
+
+double log_interpolate(double x, double x0, double y0, double x1, double y1) {
+  const double share = (std::log(x) - std::log(x0)) / (std::log(x1) - std::log(x0));
+  return std::exp(std::log(y0) + share * (std::log(y1) - std::log(y0)));
+}
+
+std::string path_name(Interconnect interconnect) {
+  return interconnect == Interconnect::nvlink ? "nvlink" : "host_memory";
+}
+
+}  // namespace
+
+MeasuredProfile::MeasuredProfile(ProfileMeta meta, const ProfileOptions& options,
+                                 const std::string& folder)
+    : meta_(std::move(meta)) {
+  const std::vector<MeasuredRow> rows = read_measured_rows(folder, meta_.device.sm_clock_mhz);
+  for (const MeasuredRow& row : rows) {
+    double& floor = floors_[row.call.op];
+    floor = floor == 0 ? row.seconds : std::min(floor, row.seconds);
+  }
+  std::map<Op, std::vector<ScatterSurface::Point>> points;
+  for (const MeasuredRow& row : rows) {
+    const OpPoint at = op_point(row.call, meta_.device, floor_of(row.call.op));
+    points[row.call.op].push_back(
+        {{at.features.begin(), at.features.begin() + static_cast<std::ptrdiff_t>(at.dims)},
+         at.reference_s,
+         row.seconds});
+  }
+  for (const auto& [op, of_op] : points) surfaces_[op] = ScatterSurface(of_op);
+  power_ = MeasuredPower(rows, meta_.power_states.wait.value, meta_.board);
+  const std::string board = options.board.empty() ? meta_.board : options.board;
+  const auto known = meta_.boards.find(board);
+  if (known != meta_.boards.end()) {
+    gain_ = known->second;
+    gain_band_ = board == meta_.board ? kKnownBoardBand : kOtherBoardBand;
+  } else {
+    gain_band_ = kUnknownBoardBand;
+    warnings_.push_back("board '" + board +
+                        "' has no calibrated power gain: watts are those of board '" + meta_.board +
+                        "' and may be off by 15 %");
+  }
+  if (options.ranks > 1) read_collectives(folder, options);
+}
+
+void MeasuredProfile::read_collectives(const std::string& folder, const ProfileOptions& options) {
+  const CsvTable table = CsvTable::read(folder + "/collectives.csv");
+  const std::string path = path_name(options.interconnect);
+  const std::size_t op = table.column("op"), at_path = table.column("path"),
+                    gpus = table.column("gpus"), bytes = table.column("bytes"),
+                    graph = table.column("cuda_graph"), latency = table.column("latency_us"),
+                    power = table.column("power_w"), at_board = table.column("board");
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    if (table.text(row, op) != "all_reduce" || table.text(row, at_path) != path ||
+        table.number(row, graph) != 1)
+      continue;
+    const int ranks = static_cast<int>(table.number(row, gpus));
+    if (ranks > options.ranks || ranks < measured_ranks_) continue;
+    if (ranks > measured_ranks_) all_reduce_.clear();
+    measured_ranks_ = ranks;
+    all_reduce_.push_back(
+        {table.number(row, bytes), table.number(row, latency) * 1e-6, table.number(row, power)});
+    const auto board = meta_.boards.find(std::string(table.text(row, at_board)));
+    if (board != meta_.boards.end()) collective_gain_ = gain_ / board->second;
+  }
+  if (all_reduce_.empty()) {
+    throw InputError(
+        Problem{folder + "/collectives.csv", 0, 0, "hardware.interconnect",
+                "no all-reduce was measured over " + std::string(name_of(options.interconnect)),
+                "measured paths: nvlink, pcie_host_staged"});
+  }
+  std::sort(all_reduce_.begin(), all_reduce_.end(),
+            [](const CollectivePoint& a, const CollectivePoint& b) { return a.bytes < b.bytes; });
+  if (measured_ranks_ < options.ranks) {
+    warnings_.push_back("all-reduce over " + std::to_string(options.ranks) +
+                        " GPUs is scaled by the ring formula from " +
+                        std::to_string(measured_ranks_) + " measured ones");
+  }
+}
+
+double MeasuredProfile::floor_of(Op op) const {
+  const auto found = floors_.find(op);
+  return found == floors_.end() ? meta_.launch.graph_gap.value : found->second;
+}
+
+Estimate MeasuredProfile::watts(double dynamic, double relative_gain) const {
+  const double floor = meta_.power_states.wait.value;
+  const double above = dynamic * relative_gain;
+  return {floor + above, (floor + above) * (1 - gain_band_), (floor + above) * (1 + gain_band_),
+          Source::interpolated};
+}
+
+// Ring all-reduce: 2(n-1) latencies and 2(n-1)/n of the tensor over the slowest link, so n ranks
+// follow from n0 measured ones by scaling each share. NVSwitch trees beat it at small sizes: graded
+// extrapolated.
+OpCost MeasuredProfile::collective(const OpCall& call) const {
+  const auto& points = all_reduce_;
+  if (points.empty()) throw std::invalid_argument("collectives were not loaded for one GPU");
+  OpCost cost;
+  double seconds = 0;
+  double dynamic = 0;
+  Source source = Source::interpolated;
+  const double floor = meta_.power_states.wait.value;
+  if (call.bytes <= points.front().bytes) {
+    seconds = points.front().seconds;
+    dynamic = points.front().watts - floor;
+  } else if (call.bytes >= points.back().bytes) {
+    seconds = points.back().seconds * call.bytes / points.back().bytes;
+    dynamic = points.back().watts - floor;
+    source = Source::extrapolated;
+  } else {
+    const auto next =
+        std::lower_bound(points.begin(), points.end(), call.bytes,
+                         [](const CollectivePoint& p, double bytes) { return p.bytes < bytes; });
+    const auto before = next - 1;
+    seconds =
+        log_interpolate(call.bytes, before->bytes, before->seconds, next->bytes, next->seconds);
+    const double share = (call.bytes - before->bytes) / (next->bytes - before->bytes);
+    dynamic = before->watts + share * (next->watts - before->watts) - floor;
+    if (call.bytes == next->bytes) source = Source::measured;
+  }
+  if (call.ranks != measured_ranks_) {
+    const double n = call.ranks, n0 = measured_ranks_;
+    const double latency = points.front().seconds;
+    seconds = latency * std::log2(n) / std::log2(n0) +
+              (seconds - latency) * ((n - 1) / n) / ((n0 - 1) / n0);
+    source = Source::extrapolated;
+  }
+  const double band = source == Source::extrapolated ? kExtrapolatedBand : kInterpolatedBand;
+  cost.seconds = Estimate::within(seconds, band, source);
+  cost.watts = watts(std::max(0.0, dynamic), collective_gain_);
+  return cost;
+}
+
+OpCost MeasuredProfile::elementwise(const OpCall& call) const {
+  const double seconds =
+      meta_.launch.graph_gap.value + work_of(call).bytes / meta_.power.memory_rate;
+  return {Estimate::within(seconds, 0.5, Source::assumed),
+          watts(power_.dynamic_watts(call, seconds), gain_)};
+}
+
+OpCost MeasuredProfile::cost(const OpCall& call) const {
+  if (call.op == Op::sampling) return {{0, 0, 0, Source::measured}, watts(0, gain_)};
+  if (call.op == Op::all_reduce) return collective(call);
+  const auto surface = surfaces_.find(call.op);
+  if (surface == surfaces_.end()) {
+    if (call.op == Op::embedding || call.op == Op::activation) return elementwise(call);
+    throw std::invalid_argument(std::string("profile ") + meta_.provenance.profile +
+                                " has no measurement of " + name_of(call.op));
+  }
+  if (call.weights != DType::bf16 && call.op != Op::attention_decode &&
+      call.op != Op::attention_prefill) {
+    throw std::invalid_argument(std::string("profile ") + meta_.provenance.profile +
+                                " has measured " + name_of(call.op) + " in bf16 only, not " +
+                                name_of(call.weights));
+  }
+  const OpPoint at = op_point(call, meta_.device, floor_of(call.op));
+  const ScatterSurface::Answer answer = surface->second.at(at.features.data(), at.reference_s);
+  return {Estimate::within(answer.value, band_of(answer), answer.source),
+          watts(power_.dynamic_watts(call, answer.value), gain_)};
+}
+
+}  // namespace plateau

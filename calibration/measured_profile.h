@@ -1,0 +1,61 @@
+// A profile made of one engine's own measurements: every operation of its step timed on its own, at
+// many shapes.
+//
+// Times come from kernels.csv through one ScatterSurface per operation (exact at measured shapes);
+// collectives from collectives.csv along the tensor's bytes; watts from MeasuredPower and, for
+// collectives, from their own column. Operations of the step that were measured inside another one
+// (sampling inside lm_head_argmax) cost nothing here. What was not measured is refused, except
+// small element-wise kernels, which run at the copy rate and say `assumed`.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "calibration/measured_power.h"
+#include "calibration/profile.h"
+#include "calibration/profile_meta.h"
+#include "calibration/scatter_surface.h"
+
+namespace plateau {
+
+class MeasuredProfile : public Profile {
+ public:
+  MeasuredProfile(ProfileMeta meta, const ProfileOptions& options, const std::string& folder);
+
+  OpCost cost(const OpCall& call) const override;
+  const DeviceSpec& device() const override { return meta_.device; }
+  const LaunchLaw& launch() const override { return meta_.launch; }
+  const PowerStates& power_states() const override { return meta_.power_states; }
+  const Provenance& provenance() const override { return meta_.provenance; }
+  const std::vector<std::string>& warnings() const override { return warnings_; }
+
+  const MeasuredPower& power() const { return power_; }
+
+ private:
+  struct CollectivePoint {
+    double bytes = 0;
+    double seconds = 0;
+    double watts = 0;
+  };
+
+  void read_collectives(const std::string& folder, const ProfileOptions& options);
+  double floor_of(Op op) const;
+  OpCost collective(const OpCall& call) const;
+  OpCost elementwise(const OpCall& call) const;
+  Estimate watts(double dynamic, double relative_gain) const;
+
+  ProfileMeta meta_;
+  std::vector<std::string> warnings_;
+  std::map<Op, ScatterSurface> surfaces_;
+  std::map<Op, double> floors_;
+  MeasuredPower power_;
+  double gain_ = 1;       // of the board predicted for, relative to the profile's own
+  double gain_band_ = 0;  // relative uncertainty of watts
+  int measured_ranks_ = 0;
+  double collective_gain_ = 1;
+  std::vector<CollectivePoint> all_reduce_;
+};
+
+}  // namespace plateau
