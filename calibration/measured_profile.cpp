@@ -105,6 +105,7 @@ void MeasuredProfile::read_collectives(const std::string& folder, const ProfileO
   }
   std::sort(all_reduce_.begin(), all_reduce_.end(),
             [](const CollectivePoint& a, const CollectivePoint& b) { return a.bytes < b.bytes; });
+  link_w_ = std::max(0.0, all_reduce_.front().watts - meta_.power_states.wait.value);
   if (measured_ranks_ < options.ranks) {
     warnings_.push_back("all-reduce over " + std::to_string(options.ranks) +
                         " GPUs is scaled by the ring formula from " +
@@ -118,7 +119,7 @@ double MeasuredProfile::floor_of(Op op) const {
 }
 
 Estimate MeasuredProfile::watts(double dynamic, double relative_gain) const {
-  const double floor = meta_.power_states.wait.value;
+  const double floor = meta_.power_states.wait.value + link_w_;
   const double above = dynamic * relative_gain;
   return {floor + above, (floor + above) * (1 - gain_band_), (floor + above) * (1 + gain_band_),
           Source::interpolated};
@@ -134,7 +135,7 @@ OpCost MeasuredProfile::collective(const OpCall& call) const {
   double seconds = 0;
   double dynamic = 0;
   Source source = Source::interpolated;
-  const double floor = meta_.power_states.wait.value;
+  const double floor = meta_.power_states.wait.value + link_w_;
   if (call.bytes <= points.front().bytes) {
     seconds = points.front().seconds;
     dynamic = points.front().watts - floor;
@@ -173,12 +174,24 @@ OpCost MeasuredProfile::elementwise(const OpCall& call) const {
           watts(power_.dynamic_watts(call, seconds), gain_)};
 }
 
+// Flash attention reaches about half of the dense peak on long prompts (assumed; short ones are
+// launch bound).
+OpCost MeasuredProfile::flash_attention(const OpCall& call) const {
+  const Work work = work_of(call);
+  const double seconds =
+      floor_of(Op::attention_decode) +
+      std::max(work.bytes / meta_.power.memory_rate, work.flops / (0.5 * meta_.device.bf16_flops));
+  return {Estimate::within(seconds, 0.5, Source::assumed),
+          watts(power_.dynamic_watts(call, seconds), gain_)};
+}
+
 OpCost MeasuredProfile::cost(const OpCall& call) const {
   if (call.op == Op::sampling) return {{0, 0, 0, Source::measured}, watts(0, gain_)};
   if (call.op == Op::all_reduce) return collective(call);
   const auto surface = surfaces_.find(call.op);
   if (surface == surfaces_.end()) {
     if (call.op == Op::embedding || call.op == Op::activation) return elementwise(call);
+    if (call.op == Op::attention_prefill) return flash_attention(call);
     throw std::invalid_argument(std::string("profile ") + meta_.provenance.profile +
                                 " has no measurement of " + name_of(call.op));
   }

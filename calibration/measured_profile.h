@@ -44,6 +44,7 @@ class MeasuredProfile : public Profile {
   double floor_of(Op op) const;
   OpCost collective(const OpCall& call) const;
   OpCost elementwise(const OpCall& call) const;
+  OpCost flash_attention(const OpCall& call) const;
   Estimate watts(double dynamic, double relative_gain) const;
 
   ProfileMeta meta_;
@@ -55,6 +56,7 @@ class MeasuredProfile : public Profile {
   double gain_band_ = 0;  // relative uncertainty of watts
   int measured_ranks_ = 0;
   double collective_gain_ = 1;
+  double link_w_ = 0;  // an awake NVLink draws this through the whole step, whatever the kernel
   std::vector<CollectivePoint> all_reduce_;
 };
 
