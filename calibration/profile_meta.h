@@ -2,11 +2,20 @@
 // comes from.
 //
 //   kind: fitted | measured
-//   device: {name, memory: 97887 MiB, memory_bandwidth: .. GB/s, bf16: .. TFLOPS, fp8, fp4,
-//   power_limit: 600 W, sm_clock: 2430 MHz, sms, compute_capability} launch: each term of LaunchLaw
-//   {value: 1.2 us, band: 0.3, source: measured | assumed, note} power: {idle, wait, host_gap,
-//   busy, memory, memory_rate, tensor, bf16_rate}, each with band, source, note boards: {A: {gain:
-//   1}, C: {gain: 0.80, note}}   watts above the floor relative to the profile's own board
+//   device: {name: rtx-pro-6000-server, memory: 97887 MiB, memory_bandwidth: 1792 GB/s,
+//            bf16: 467.8 TFLOP/s, fp8: .., fp4: .., power_limit: 600 W, sm_clock: 2430 MHz, sms:
+//            188, compute_capability: 12}
+//   launch: {graph_gap: TERM, ...}     every term of LaunchLaw, as TERM = {value: 1.2 us, band:
+//   0.3,
+//                                      source: measured | interpolated | extrapolated | assumed,
+//                                      note: where from}; band is relative, value*(1 -+ band)
+//   power: {idle: TERM, wait: TERM, host_gap: TERM,           (W)
+//           busy: TERM, memory: TERM, tensor: TERM, memory_rate: 1490 GB/s, bf16_rate: 427 TFLOP/s}
+//           the second line is needed by kind: fitted only
+//   board: A                           the profile's own
+//   boards: {A: {gain: 1}, C: {gain: 0.80, note: ..}}   watts above the floor relative to it
+//   weight_stream: TERM                fastest read of data that no cache holds (B/s)   } fitted
+//   only small_kernel: TERM                 time of an elementwise kernel with nothing to do }
 //   provenance: {source, licence, date, engine, driver, tool}
 //   tables: {laws.csv: {noise: 0.02}, ...}
 #pragma once
@@ -27,6 +36,8 @@ struct ProfileMeta {
   PowerLaw power;
   std::string board;                     // the profile's own
   std::map<std::string, double> boards;  // name -> gain
+  Estimate weight_stream;                // bytes/s; 0: not given
+  Estimate small_kernel;                 // s; 0: not given
   Provenance provenance;
 };
 
