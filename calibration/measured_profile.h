@@ -28,6 +28,7 @@ class MeasuredProfile : public Profile {
   const DeviceSpec& device() const override { return meta_.device; }
   const LaunchLaw& launch() const override { return meta_.launch; }
   const PowerStates& power_states() const override { return meta_.power_states; }
+  const ClockLaw& clock() const override { return meta_.clock; }
   const Provenance& provenance() const override { return meta_.provenance; }
   const std::vector<std::string>& warnings() const override { return warnings_; }
 

@@ -13,6 +13,7 @@
 //           busy: TERM, memory: TERM, tensor: TERM, memory_rate: 1490 GB/s, bf16_rate: 427 TFLOP/s}
 //           the second line is needed by kind: fitted only
 //   board: A                           the profile's own
+//   clock: {max: 2430 MHz, min, knee, voltage_rise, static: 100 W, base_share, source, note}
 //   boards: {A: {gain: 1}, C: {gain: 0.80, note: ..}}   watts above the floor relative to it
 //   weight_stream: TERM                fastest read of data that no cache holds (B/s)   } fitted
 //   only small_kernel: TERM                 time of an elementwise kernel with nothing to do }
@@ -24,6 +25,7 @@
 #include <string>
 
 #include "calibration/profile.h"
+#include "models/clock.h"
 #include "models/power.h"
 
 namespace plateau {
@@ -34,6 +36,7 @@ struct ProfileMeta {
   LaunchLaw launch;
   PowerStates power_states;
   PowerLaw power;
+  ClockLaw clock;
   std::string board;                     // the profile's own
   std::map<std::string, double> boards;  // name -> gain
   Estimate weight_stream;                // bytes/s; 0: not given

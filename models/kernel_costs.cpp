@@ -14,4 +14,9 @@ const char* name_of(Interconnect interconnect) {
   return "?";
 }
 
+const ClockLaw& KernelCosts::clock() const {
+  static const ClockLaw kUnknown;
+  return kUnknown;
+}
+
 }  // namespace plateau

@@ -3,6 +3,7 @@
 // it.
 #pragma once
 
+#include "models/clock.h"
 #include "models/device_spec.h"
 #include "models/op.h"
 
@@ -54,6 +55,7 @@ class KernelCosts {
   virtual const DeviceSpec& device() const = 0;
   virtual const LaunchLaw& launch() const = 0;
   virtual const PowerStates& power_states() const = 0;
+  virtual const ClockLaw& clock() const;  // unknown unless the profile has one
 };
 
 }  // namespace plateau

@@ -46,6 +46,9 @@ StepCost step_cost(const std::vector<OpCall>& ops, const KernelCosts& costs, boo
     step[call.part].seconds += seconds;
     step[call.part].joules += seconds * each.watts.value;
     step.source_seconds[static_cast<std::size_t>(each.seconds.source)] += seconds;
+    step.clock_seconds[static_cast<std::size_t>(call.part)] +=
+        seconds * clock_share(costs.clock(), call, each.seconds.value,
+                              costs.device().peak_flops(call.weights));
     calls += call.count;
     kernels += call.count * call.kernels;
     if (lines != nullptr) lines->push_back({call, each});

@@ -17,7 +17,8 @@ struct PartCost {
 struct StepCost {
   std::array<PartCost, kParts> parts{};  // by Part; sums to seconds and joules
   double seconds = 0;
-  double joules = 0;        // one GPU
+  double joules = 0;                           // one GPU
+  std::array<double, kParts> clock_seconds{};  // of each part: seconds that scale with 1 / SM clock
   double busy_seconds = 0;  // a kernel is resident: what nvidia-smi calls utilisation
   double low_seconds = 0;   // band of the tables
   double high_seconds = 0;
