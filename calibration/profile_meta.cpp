@@ -18,6 +18,11 @@ std::string digest_of(std::string_view content) {
   return text;
 }
 
+const ConfigReader::Choices<Source> kSourceNames = {{"measured", Source::measured},
+                                                    {"interpolated", Source::interpolated},
+                                                    {"extrapolated", Source::extrapolated},
+                                                    {"assumed", Source::assumed}};
+
 class MetaReader {
  public:
   MetaReader(const std::string& folder, const std::string& profile_name)
@@ -34,6 +39,7 @@ class MetaReader {
     device();
     launch();
     power();
+    clock();
     boards();
     provenance();
     tables();
@@ -51,11 +57,7 @@ class MetaReader {
     ConfigReader reader = parent.section(key);
     const double value = reader.required_quantity("value", dimension, {0, 1e18});
     const double band = reader.required<double>("band", {0, 100});
-    const ConfigReader::Choices<Source> sources = {{"measured", Source::measured},
-                                                   {"interpolated", Source::interpolated},
-                                                   {"extrapolated", Source::extrapolated},
-                                                   {"assumed", Source::assumed}};
-    const auto source = reader.one_of("source", sources);
+    const auto source = reader.one_of("source", kSourceNames);
     if (!reader.has("source")) reader.complain("source", "is missing", "measured or assumed");
     (void)reader.optional<std::string>("note");
     Estimate estimate = Estimate::within(value, band, source.value_or(Source::assumed));
@@ -95,6 +97,26 @@ class MetaReader {
         {"host_step", &law.host_step},
         {"host_request", &law.host_request}};
     for (const auto& [key, target] : terms) *target = term(reader, key, Dimension::time, true);
+    law.host_slow = term(reader, "host_slow", Dimension::time, false);
+    law.host_slow_from = reader.optional<double>("host_slow_from", {0, 1e9}).value_or(0);
+    law.host_slow_share = reader.optional<double>("host_slow_share", {0, 1}).value_or(0);
+  }
+
+  void clock() {
+    if (!reader_.has("clock")) return;
+    ConfigReader reader = reader_.section("clock");
+    const auto mhz = [&](const char* key) {
+      return reader.required_quantity(key, Dimension::frequency, {1e6, 1e11}) / 1e6;
+    };
+    ClockLaw& law = meta_.clock;
+    law.max_mhz = mhz("max");
+    law.min_mhz = mhz("min");
+    law.knee_mhz = mhz("knee");
+    law.voltage_rise = reader.required<double>("voltage_rise", {0, 10});
+    law.static_w = reader.required_quantity("static", Dimension::power, {0, 1e5});
+    law.base_share = reader.required<double>("base_share", {0, 1});
+    law.source = reader.one_of("source", kSourceNames).value_or(Source::assumed);
+    (void)reader.optional<std::string>("note");
   }
 
   void power() {

@@ -37,6 +37,9 @@ struct LaunchLaw {
   Estimate eager_step;
   Estimate host_step;
   Estimate host_request;
+  Estimate host_slow;
+  double host_slow_from = 0;
+  double host_slow_share = 0;
 };
 
 // Watts of one board when no operation is priced: see models/power.h for how they are used.
