@@ -4,6 +4,8 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <map>
+#include <set>
 #include <tuple>
 #include <type_traits>
 
@@ -42,6 +44,10 @@ std::string join(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
   return text;
+}
+
+std::string joined(const std::string& path, std::string_view key) {
+  return path.empty() ? std::string(key) : path + "." + std::string(key);
 }
 
 std::string kind_of(const ConfigNode& node) {
@@ -143,6 +149,7 @@ struct ConfigReader::Map {
 struct ConfigReader::Document {
   ConfigNode root;
   std::vector<std::unique_ptr<Map>> maps;
+  std::map<std::string, Map*> by_path;
   std::vector<Problem> problems;
 };
 
@@ -154,6 +161,9 @@ ConfigReader::ConfigReader(ConfigNode root)
 
 ConfigReader ConfigReader::reader_of(const ConfigNode* node, const ConfigNode& place,
                                      std::string path) {
+  if (const auto found = document_->by_path.find(path); found != document_->by_path.end()) {
+    return ConfigReader(document_, found->second);
+  }
   if (node != nullptr && node->kind != Kind::map) {
     if (node->kind != Kind::null) {
       document_->problems.push_back(node->problem(path,
@@ -166,13 +176,12 @@ ConfigReader ConfigReader::reader_of(const ConfigNode* node, const ConfigNode& p
   map->node = node != nullptr ? node : &kEmptyMap;
   map->place = node != nullptr ? node : &place;
   map->path = std::move(path);
+  document_->by_path.emplace(map->path, map.get());
   document_->maps.push_back(std::move(map));
   return ConfigReader(document_, document_->maps.back().get());
 }
 
-std::string ConfigReader::path_of(std::string_view key) const {
-  return map_->path.empty() ? std::string(key) : map_->path + "." + std::string(key);
-}
+std::string ConfigReader::path_of(std::string_view key) const { return joined(map_->path, key); }
 
 bool ConfigReader::has(std::string_view key) const {
   const ConfigNode* node = map_->node->find(key);
@@ -186,7 +195,15 @@ const ConfigNode* ConfigReader::value(std::string_view key) {
 
 const ConfigNode* ConfigReader::raw(std::string_view key) { return value(key); }
 
-const std::set<std::string>& ConfigReader::known_keys() const { return map_->known; }
+std::vector<std::string> ConfigReader::known_paths() const {
+  std::vector<std::string> paths;
+  for (const auto& map : document_->maps) {
+    for (const std::string& key : map->known) paths.push_back(joined(map->path, key));
+  }
+  std::sort(paths.begin(), paths.end());
+  paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
+  return paths;
+}
 
 void ConfigReader::add(Problem problem) { document_->problems.push_back(std::move(problem)); }
 
@@ -326,8 +343,8 @@ void ConfigReader::check_unknown(const Map& map) {
   for (std::size_t i = 0; i < map.node->keys.size(); ++i) {
     const std::string& key = map.node->keys[i];
     if (map.known.count(key) > 0) continue;
-    Problem problem = map.node->children[i].problem(map.path.empty() ? key : map.path + "." + key,
-                                                    "unknown key", did_you_mean(key, known));
+    Problem problem = map.node->children[i].problem(joined(map.path, key), "unknown key",
+                                                    did_you_mean(key, known));
     if (map.node->children[i].key_line > 0) {
       problem.line = map.node->children[i].key_line;
       problem.column = map.node->children[i].key_column;

@@ -16,7 +16,6 @@
 #include <limits>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -75,8 +74,8 @@ class ConfigReader {
   // The index of the value in `names`.
   std::optional<std::size_t> choose(std::string_view key, const std::vector<std::string>& names);
 
-  // A nested map. One that is absent reads as an empty map; its required keys are then missing at
-  // this map's place.
+  // A nested map; asked for twice, it is the same one. One that is absent reads as an empty map;
+  // its required keys are then missing at this map's place.
   ConfigReader section(std::string_view key);
   // A list of maps, one reader each.
   std::vector<ConfigReader> sections(std::string_view key);
@@ -90,8 +89,8 @@ class ConfigReader {
   std::size_t problem_count() const;
   std::string path_of(std::string_view key) const;  // "workload.concurrency"
 
-  // Every key asked for so far in this map: what a schema is checked against.
-  const std::set<std::string>& known_keys() const;
+  // Every key asked for so far in the whole document, sorted: what a schema is checked against.
+  std::vector<std::string> known_paths() const;
 
   // Throws InputError with all problems of this document, its unknown keys included.
   void finish();

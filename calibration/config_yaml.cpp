@@ -80,7 +80,11 @@ class TreeEvents : public YAML::EventHandler {
 
   void open(ConfigNode::Kind kind, const YAML::Mark& mark, const std::string& tag,
             YAML::anchor_t anchor) {
-    if (tree_.expects_key()) refuse_key(mark);
+    if (tree_.expects_key()) {
+      // What yaml-cpp makes of a bracket that is never closed, too.
+      tree_.refuse(place_of(mark), "a list or map stands where a key is due",
+                   "write `key: value`; is a bracket left open?");
+    }
     check_tag(mark, tag);
     tree_.open(kind, place_of(mark), anchor);
   }

@@ -148,7 +148,10 @@ Quantity parse_quantity(std::string_view text, Dimension dimension) {
 
 std::string format_quantity(double value, Dimension dimension) {
   std::array<char, 40> digits{};
-  const auto result = std::to_chars(digits.data(), digits.data() + digits.size(), value);
+  const bool whole = value == std::floor(value) && std::abs(value) < 1e15;
+  const auto result = whole ? std::to_chars(digits.data(), digits.data() + digits.size(), value,
+                                            std::chars_format::fixed)
+                            : std::to_chars(digits.data(), digits.data() + digits.size(), value);
   return std::string(digits.data(), result.ptr) + " " + std::string(base_unit(dimension));
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "calibration/config_node.h"
 #include "calibration/profile.h"
 #include "models/kernel_costs.h"
 #include "models/model_spec.h"
@@ -39,7 +40,7 @@ struct WorkloadConfig {
   int concurrency = 1;                // closed loop: clients
   std::optional<double> request_rate;  // open loop, requests/s
   double burstiness = 1;              // gamma shape
-  std::string trace;                  // file
+  std::string trace;                  // file, seen from the working directory
   std::int64_t requests = 1;          // total
   double requests_per_client = 0;     // > 0: requests was given as "N per client"
   LengthConfig input;
@@ -52,7 +53,7 @@ struct EngineConfig {
   Kind kind = Kind::sglang;
   std::string version;  // sglang: "2026-02" (SG-A) or "2026-07" (SG-B), or a release such as "0.5.8"
   std::optional<std::int64_t> kv_pool_tokens;
-  std::string kv_source;              // "given" or "log" when kv_pool_tokens is set
+  std::string kv_source;              // "given" or "log" when kv_pool_tokens is set, else "derived"
   std::string kv_cache_dtype = "auto";
   double mem_fraction_static = 0;     // 0: the engine's default rule
   std::optional<double> free_memory_gib;    // free before weights load, min over ranks
@@ -81,7 +82,8 @@ struct RoutingConfig {
   double sigma_group = 0;   // two_level_lognormal
   double sigma_expert = 0;
   int groups = 1;
-  std::string counts;       // replay: CSV of counts
+  bool assumed = false;     // the scenario names no law: the default of sim/scenario/read_routing.cpp
+  std::string counts;       // replay: CSV of counts, seen from the working directory
   std::string trace;        // replay: which trace of the file
   bool exact = false;
   int sample_layers = 0;    // 0: default
@@ -105,6 +107,10 @@ struct Scenario {
   CalibrationConfig calibration;
   std::uint64_t seed = 1;
   std::vector<std::string> warnings;  // e.g. flags the engine ignores
+  // Kept as they stand for those who read them later; null when absent.
+  ConfigNode measured;
+  ConfigNode limits;
+  ConfigNode cost;
 };
 
 }  // namespace plateau

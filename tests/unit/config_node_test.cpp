@@ -106,7 +106,8 @@ TEST_CASE("YAML that is not supported is refused by name") {
         0);
   CHECK(yaml_problems("a: !!int 3\n").find("a.yaml:1:4: a: YAML tags are not supported") == 0);
   CHECK(yaml_problems("? [a, b]\n: 1\n") ==
-        "a.yaml:1:3: a key must be a word (write `key: value`)\n");
+        "a.yaml:1:3: a list or map stands where a key is due (write `key: value`; is a bracket "
+        "left open?)\n");
   CHECK(yaml_problems("~: 1\n").find("a key must be a word") != std::string::npos);
   CHECK(yaml_problems("a: &x [*x]\n") ==
         "a.yaml:1:8: a[0]: this alias stands inside the value it names\n");

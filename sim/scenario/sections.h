@@ -1,0 +1,22 @@
+// The sections of a scenario, one reader each; used by read_scenario.cpp only. A section that has
+// nothing to check against the others reads itself whole.
+#pragma once
+
+#include "calibration/config_reader.h"
+#include "sim/scenario/scenario.h"
+
+namespace plateau {
+
+inline constexpr int kMostClients = 1'000'000;
+inline constexpr std::int64_t kMostRequests = 10'000'000;
+inline constexpr std::int64_t kLongestRequest = 10'000'000;   // tokens
+inline constexpr std::int64_t kLargestPool = 10'000'000'000;  // tokens
+inline constexpr int kMostGpus = 100'000;
+
+void read_engine(ConfigReader engine, EngineConfig* config, std::vector<std::string>* warnings);
+void read_workload(ConfigReader workload, WorkloadConfig* config);
+// `router_groups` is the model's: it decides the default law's spread.
+void read_routing(ConfigReader routing, int router_groups, RoutingConfig* config,
+                  std::vector<std::string>* warnings);
+
+}  // namespace plateau
