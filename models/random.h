@@ -91,6 +91,18 @@ class RandomStream {
 // high.
 std::int64_t uniform_int(Random& random, std::int64_t low, std::int64_t high);
 
+// Uniform integer in [0, n), n >= 1: the same in 32 bits, cheaper.
+inline std::uint32_t below(Random& random, std::uint32_t n) {
+  std::uint64_t product = std::uint64_t{random.u32()} * n;
+  if (static_cast<std::uint32_t>(product) < n) {
+    const std::uint32_t threshold = (0u - n) % n;
+    while (static_cast<std::uint32_t>(product) < threshold) {
+      product = std::uint64_t{random.u32()} * n;
+    }
+  }
+  return static_cast<std::uint32_t>(product >> 32);
+}
+
 double exponential(Random& random, double mean);
 double normal(Random& random);               // mean 0, deviation 1 (Marsaglia's polar method)
 double gumbel(Random& random);               // location 0, scale 1
@@ -109,9 +121,7 @@ double log_factorial(std::int64_t n);
 template <typename T>
 void shuffle(Random& random, std::vector<T>& items) {  // Fisher-Yates
   for (std::size_t left = items.size(); left > 1; --left) {
-    const auto pick =
-        static_cast<std::size_t>(uniform_int(random, 0, static_cast<std::int64_t>(left) - 1));
-    std::swap(items[left - 1], items[pick]);
+    std::swap(items[left - 1], items[below(random, static_cast<std::uint32_t>(left))]);
   }
 }
 

@@ -95,6 +95,11 @@ TEST_CASE("uniform integers pass chi-square") {
                    12) > kFalseAlarm);
 }
 
+TEST_CASE("32-bit bounded integers pass chi-square") {
+  Random random = RandomStream(13, "test/below").at(0);
+  CHECK(p_discrete([&] { return below(random, 7); }, [](int) { return 1.0 / 7; }, 6) > kFalseAlarm);
+}
+
 TEST_CASE("Poisson draws pass chi-square on both sides of the method's switch") {
   for (const double mean : {0.3, 9.9, 10.0, 85.0}) {
     Random random = RandomStream(14, "test/poisson").at(static_cast<std::uint64_t>(mean * 10));
