@@ -66,6 +66,7 @@ ConfigNode read_chain(const std::string& path, std::vector<std::string>* chain) 
   }
   ConfigNode under = read_chain(base_path, chain);
   remove_key(&node, "base");
+  remove_key(&under, "measured");
   return merged(std::move(under), std::move(node));
 }
 

@@ -2,9 +2,9 @@
 //
 // `base: other.yaml` (a path relative to the file that says so) is read first; the file's own maps
 // are merged into its maps key by key, and every other value replaces the base's whole. `key: ~`
-// takes an inherited key away. Then each
-// --set, in order: a later one wins. Every value keeps the place where it was written; one from the
-// command line has the file kCommandLine and no line.
+// takes an inherited key away. `measured` is not inherited: a run that differs was not measured.
+// Then each --set, in order: a later one wins. Every value keeps the place where it was written;
+// one from the command line has the file kCommandLine and no line.
 #pragma once
 
 #include <string>

@@ -1,6 +1,7 @@
 #include <array>
 
 #include "sim/scenario/overlay.h"
+#include "sim/scenario/read_scenario.h"
 #include "sim/scenario/sections.h"
 
 namespace plateau {
@@ -53,6 +54,12 @@ void check_parameters(ConfigReader* routing, Law law) {
 }
 
 }  // namespace
+
+std::vector<std::string> routing_law_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, law] : kLaws) names.push_back(name);
+  return names;
+}
 
 void read_routing(ConfigReader routing, int router_groups, RoutingConfig* config,
                   std::vector<std::string>* warnings) {

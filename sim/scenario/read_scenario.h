@@ -33,6 +33,8 @@ Scenario scenario_from(ConfigNode root, const std::string& file, const ScenarioO
 // Every key a scenario may hold, "engine.kind" and so on, sorted.
 std::vector<std::string> scenario_keys();
 
+std::vector<std::string> routing_law_names();
+
 // "qwen3-30b-a3b-tp2" -> the geometry's name and 2; a path, or a name without the suffix, comes
 // back whole with 0.
 struct ModelName {

@@ -29,11 +29,12 @@ std::string problem_of(const std::string& text) {
 
 TEST_CASE("base inherits key by key and keeps each value's own place") {
   const TemporaryFolder folder;
-  folder.write("common/base.yaml", "a: {x: 1, y: 2}\nlist: [1, 2]\ngone: 1\n");
+  folder.write("common/base.yaml", "a: {x: 1, y: 2}\nlist: [1, 2]\ngone: 1\nmeasured: {v: 1}\n");
   const std::string path =
       folder.write("s.yaml", "base: common/base.yaml\na: {y: 3, z: 4}\nlist: [9]\ngone: ~\n");
   const plateau::ConfigNode root = read_with_bases(path);
   CHECK(root.find("base") == nullptr);
+  CHECK(root.find("measured") == nullptr);
   CHECK(root.find("a")->find("x")->text == "1");
   CHECK(root.find("a")->find("x")->file == folder.path("common/base.yaml"));
   CHECK(root.find("a")->find("y")->text == "3");
