@@ -353,8 +353,10 @@ void ConfigReader::check_unknown(const Map& map) {
   }
 }
 
-void ConfigReader::finish() {
-  for (const auto& map : document_->maps) check_unknown(*map);
+void ConfigReader::finish(UnknownKeys unknown) {
+  if (unknown == UnknownKeys::refuse) {
+    for (const auto& map : document_->maps) check_unknown(*map);
+  }
   if (document_->problems.empty()) return;
   // In reading order, which is the order a person fixes them in; files in order of appearance.
   std::vector<std::string> files;

@@ -92,8 +92,10 @@ class ConfigReader {
   // Every key asked for so far in the whole document, sorted: what a schema is checked against.
   std::vector<std::string> known_paths() const;
 
-  // Throws InputError with all problems of this document, its unknown keys included.
-  void finish();
+  // Throws InputError with all problems of this document, its unknown keys included unless the
+  // document is someone else's format (a downloaded config.json), of which we read a part.
+  enum class UnknownKeys : std::uint8_t { refuse, allow };
+  void finish(UnknownKeys unknown = UnknownKeys::refuse);
 
  private:
   struct Map;

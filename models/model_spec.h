@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace plateau {
 
@@ -92,6 +93,13 @@ struct ModelSpec {
 
   int moe_layers() const { return layers - dense_layers; }
 };
+
+// A number of a spec that cannot be together with the others; `field` as in the structs above.
+struct SpecProblem {
+  std::string field;
+  std::string message;
+};
+std::vector<SpecProblem> spec_problems(const ModelSpec& spec);
 
 struct Parallelism {
   int tp = 1;
