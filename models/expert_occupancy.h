@@ -3,20 +3,21 @@
 //
 // N_i, the tokens of expert i, is Binomial(B, pi_i) whatever the joint law of a token's k experts.
 // Hence, exactly,
-//   E[A]         = sum_i 1 - (1 - pi_i)^B                      active (distinct) experts of a layer
-//   P(N = m)     = mean over experts of Binomial(B, pi_i)(m)   tokens per expert, padded rows
-// and, because k-distinct selection correlates experts, approximately (d = sum pi (1 - pi), q_i =
-// (1 - pi_i)^B)
-//   Var A        = sum q (1 - q) - B/d (sum q pi)^2 + B (B - 1)/(2 d^2) (sum q pi^2)^2
-// from Hajek's joint probabilities 1 - pi_i - pi_j + pi_ij = (1 - pi_i)(1 - pi_j)(1 - pi_i pi_j /
-// d); exact where all pi are equal (occupancy formula). E[max N] treats experts as independent,
-// with the fluctuation scaled by sqrt(E/(E - 1)) for the fixed sum: within 1 % of token-level
-// draws. All layers count alike: the figures are means over layers. Equal pi (within 2 %) share one
-// bin, which moves E[A] by less than 1e-5 of itself and makes a batch cost microseconds.
+//   E[A]     = sum_i 1 - (1 - pi_i)^B                     active (distinct) experts of a layer
+//   P(N = m) = mean over experts of Binomial(B, pi_i)(m)  tokens per expert, padded rows
+// and, because selecting k distinct experts correlates them, approximately
+//   Var A    = sum q (1 - q) - B/d (sum q pi)^2 + B (B - 1)/(2 d^2) (sum q pi^2)^2
+// with q_i = (1 - pi_i)^B, d = sum pi (1 - pi), from Hajek's joint probabilities
+//   1 - pi_i - pi_j + pi_ij = (1 - pi_i)(1 - pi_j)(1 - pi_i pi_j/d);
+// exact where all pi are equal (occupancy formula). The fullest expert: models/hottest_expert.h.
+// All layers count alike: the figures are means over layers. Equal pi (within 2 %) share one bin,
+// which moves E[A] by less than 1e-5 of itself and makes a batch cost microseconds.
 #pragma once
 
 #include <cstdint>
 #include <vector>
+
+#include "models/hottest_expert.h"
 
 namespace plateau {
 
@@ -37,16 +38,11 @@ class ExpertOccupancy {
     double escape = 0;     // -ln(1 - pi); infinite for pi = 1
   };
 
-  static std::vector<Bin> bins_of(const std::vector<std::vector<double>>& layers, double ratio);
-  static std::vector<Bin> by_heat(std::vector<double> layer, double hottest);
-  double expected_max(const std::vector<Bin>& bins, std::int64_t tokens) const;
-
   double experts_ = 0;  // per layer
   double top_k_ = 0;
-  double spread_ = 0;                      // d, mean over layers
-  std::vector<Bin> bins_;                  // of all layers, by falling pi
-  std::vector<std::vector<Bin>> hottest_;  // of single layers, for the maximum
-  double hottest_mean_ = 0;                // largest pi, mean over all layers
+  double spread_ = 0;      // d, mean over layers
+  std::vector<Bin> bins_;  // of all layers, by falling pi
+  HottestExpert hottest_;
 };
 
 }  // namespace plateau

@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <functional>
 #include <numeric>
+#include <utility>
 
 namespace plateau {
 
@@ -182,6 +182,49 @@ std::vector<double> plackett_luce_inclusion(const std::vector<double>& weights, 
     inclusion[order[i]] = std::min(1.0, sorted[i] * scale);
   }
   return inclusion;
+}
+
+std::vector<InclusionBin> inclusion_bins(const std::vector<std::vector<double>>& layers,
+                                         std::vector<std::vector<std::size_t>>* bin_of) {
+  constexpr double kRatio = 1.02;
+  constexpr double kColdest = 1 << 14;  // colder than ratio^-kColdest counts as never selected
+  const double scale = -1 / std::log(kRatio);
+  std::vector<InclusionBin> all;  // by falling inclusion, from 1 down; the last one is "never"
+  std::vector<std::vector<std::size_t>> places;
+  std::size_t coldest = 0;
+  for (const std::vector<double>& layer : layers) {
+    places.emplace_back();
+    for (const double pi : layer) {
+      const double place = std::min(kColdest, std::max(0.0, scale * std::log(pi)));
+      places.back().push_back(static_cast<std::size_t>(place));
+      coldest = std::max(coldest, places.back().back());
+    }
+  }
+  all.resize(coldest + 1);
+  for (std::size_t l = 0; l < layers.size(); ++l) {
+    for (std::size_t i = 0; i < layers[l].size(); ++i) {
+      all[places[l][i]].experts += 1;
+      all[places[l][i]].inclusion += layers[l][i];
+    }
+  }
+  std::vector<InclusionBin> bins;
+  std::vector<std::size_t> index(all.size());
+  for (std::size_t place = 0; place < all.size(); ++place) {
+    index[place] = bins.size();
+    if (all[place].experts > 0) {
+      bins.push_back(all[place]);
+      bins.back().inclusion = std::min(1.0, bins.back().inclusion / bins.back().experts);
+    }
+  }
+  if (bin_of != nullptr) {
+    for (std::vector<std::size_t>& layer : places) {
+      for (std::size_t& place : layer) {
+        place = index[place];
+      }
+    }
+    *bin_of = std::move(places);
+  }
+  return bins;
 }
 
 }  // namespace plateau

@@ -2,6 +2,7 @@
 // each <= 1.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 namespace plateau {
@@ -16,5 +17,16 @@ std::vector<double> capped_inclusion(const std::vector<double>& weights, int top
 // the count of finished ones being Poisson-binomial. Gauss-Legendre in log t; absolute error below
 // 1e-8 (tested against enumeration). At least top_k weights must be positive.
 std::vector<double> plackett_luce_inclusion(const std::vector<double>& weights, int top_k);
+
+// Inclusion probabilities that differ by at most 2 % share a bin.
+struct InclusionBin {
+  double experts = 0;
+  double inclusion = 0;  // mean
+};
+
+// Bins of all experts of all layers, by falling inclusion. `bin_of`, if given, receives each
+// expert's bin, [layer][expert].
+std::vector<InclusionBin> inclusion_bins(const std::vector<std::vector<double>>& layers,
+                                         std::vector<std::vector<std::size_t>>* bin_of = nullptr);
 
 }  // namespace plateau

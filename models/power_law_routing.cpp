@@ -13,7 +13,7 @@ constexpr double kMinGenerated = 512;  // layers behind a node
 constexpr double kMaxGenerated = 8192;
 constexpr double kStandardError = 0.0015;      // of the active experts, relative
 constexpr std::uint64_t kRankGenerated = 512;  // layers behind a rank node
-constexpr int kPooledLayers = 128;             // for the distribution of tokens per expert
+constexpr int kPooledLayers = 64;              // for the distribution of tokens per expert
 
 // Weights from x^-alpha on [low, high].
 std::vector<double> draw_weights(Random& random, int experts, double alpha, double low,
