@@ -1,0 +1,1 @@
+"""Measures one or more GPUs and writes a calibration profile. See README.md in this folder."""
