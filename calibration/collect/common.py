@@ -25,6 +25,7 @@ class Machine:
         self.library, boards = machine.open_nvml()
         self.physical = boards
         self.torch = machine.import_torch()
+        machine.require_bf16(self.torch)
         self.board = machine.board_of(self.torch, self.library, boards, device_index)
         self.metered = None if args.no_power else self.board
         if self.metered is not None:

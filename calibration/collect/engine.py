@@ -14,8 +14,6 @@ from .attention import PAGE, DecodeAttention, prefill_attention
 
 CAPTURED_SIZES = (1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 256, 320, 384, 448, 512, 640, 768, 896, 1024)
 BOUNDARIES = 11      # operations of one layer, without collectives
-BOUNDARIES_TP = 13
-DECODE_KERNELS = 62  # about: launches of one layer, for reading host_speed.csv
 
 
 @dataclasses.dataclass

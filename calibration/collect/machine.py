@@ -44,9 +44,12 @@ def import_torch():
         built = torch.version.cuda or "no CUDA"
         raise UserError(f"PyTorch {torch.__version__} (built for CUDA {built}) sees no GPU: the driver is older than that "
                         "CUDA version needs, or CUDA_VISIBLE_DEVICES hides the GPUs")
+    return torch
+
+
+def require_bf16(torch):
     if torch.cuda.get_device_capability(0) < (8, 0):
         raise UserError(f"{torch.cuda.get_device_name(0)}: bf16 kernels need compute capability 8.0 or newer")
-    return torch
 
 
 def board_of(torch, library, boards, device_index):

@@ -186,19 +186,19 @@ def record(speed, kind, key, layers, launch, total):
             speed.append(row)
 
 
-def host_speed(bench, kernels, g, table, speed, progress, repeats=60):
+def host_speed(bench, kernels, g, table, speed, progress, repeats=60, kind_suffix=""):
     """The launch loop of an eager decode step and of a tiny eager prefill, many times, spread over a few seconds."""
     layers = layers_that_fit(kernels.pool, g, 8)
     decoder = build_decoder(bench, kernels.pool, g, kernels.moe_kind, 8, layers)
     decoder.set_uniform(8, CTX)
     key = {"model": g.name, "batch": 8, "ctx_tokens": CTX}
     launch, total = eager_samples(lambda: decoder.decode(8), repeats)
-    record(speed, "eager_decode_loop", key, layers, launch, total)
+    record(speed, "eager_decode_loop" + kind_suffix, key, layers, launch, total)
     tokens = torch.randint(g.vocab, (16,), device=bench.device)
     slots = torch.arange(16, device=bench.device)
     launch, total = eager_samples(lambda: decoder.prefill(tokens, slots, 1), repeats)
     prefill = dict(key, batch=1, ctx_tokens=16)
-    record(speed, "eager_prefill_tiny", prefill, layers, launch, total)
+    record(speed, "eager_prefill_tiny" + kind_suffix, prefill, layers, launch, total)
     put(table, dict(prefill, quantity="eager_prefill_step", detail=f"16 tokens, {layers} layers and the head",
                     **spread([t * 1e3 for t in total])), progress)
     put(table, dict(prefill, quantity="eager_prefill_layer_host", detail="launch loop per layer",

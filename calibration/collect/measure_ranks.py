@@ -151,5 +151,9 @@ def delayed_rank(group, bench, graph, key, step_ms, delays_ms, table, progress, 
                    board_waiting=wait[0], power_w_late=slow[1], board_late=slow[0])
         if row not in table:
             table.append(row)
-        progress.line(f"delayed rank: {delay_ms} ms late: step {row['step_ms']:.2f} ms, waiting {wait[1]} W, late {slow[1]} W",
+        progress.line(f"delayed rank: {delay_ms} ms late: step {row['step_ms']:.2f} ms, waiting {watts(wait[1])}, late {watts(slow[1])}",
                       force=True)
+
+
+def watts(value):
+    return "power not measured" if value is None else f"{value:.1f} W"

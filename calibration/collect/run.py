@@ -120,10 +120,10 @@ class Run:
         board.name_in_tables = self.args.board
         if "states" in self.stages and not self.args.no_power:
             machine.require_energy_counter(board)
+            machine.import_torch()
             from collect import measure_base
 
-            measure_base_idle = measure_base.idle_state
-            measure_base_idle(self.table["states.csv"], board, "idle, no context", self.progress)
+            measure_base.idle_state(self.table["states.csv"], board, "idle, no context", self.progress)
 
     def _stages(self):
         from collect import measure_base, measure_launch
@@ -161,6 +161,7 @@ class Run:
             self._kernels(todo, 0)
             self._model_stages()
             self._kernels(todo, 1, middle=lambda: self._anchors("middle"))
+            self._host_again()
             self._kernels(todo, 2)
         except Stop as stop:
             self.done.append(f"stopped: {stop}")
@@ -188,6 +189,12 @@ class Run:
                 self.launch.host_speed(self.bench, self.kernels, g, self.table["launch.csv"],
                                        self.table["host_speed.csv"], self.progress)
             self.done.append(f"launch and host {name}")
+
+    def _host_again(self):
+        """Minutes later: host speed differs more between times than within one loop."""
+        if "host" in self.stages and self.budget.allows(4.0, RESERVE_S):
+            self.launch.host_speed(self.bench, self.kernels, geometry.find(LAUNCH_MODELS[0]), self.table["launch.csv"],
+                                   self.table["host_speed.csv"], self.progress, kind_suffix="_late")
 
     def _anchors(self, when):
         if "anchors" in self.stages:

@@ -16,7 +16,7 @@ COLUMNS = {
     "roofline.csv": "op latency_us tflops tb_per_s power_w sm_mhz".split(),
     "states.csv": "state board power_w util_pct sm_mhz".split(),
     "launch.csv": "quantity model batch ctx_tokens value_us p10_us p90_us repeats detail".split(),
-    "host_speed.csv": "kind model batch ctx_tokens layers kernels repeat launch_ms total_ms".split(),
+    "host_speed.csv": "kind model batch ctx_tokens layers repeat launch_ms total_ms".split(),
     "anchors.csv": "anchor when seconds_since_start latency_us latency_p10_us latency_p90_us power_w sm_mhz".split(),
     "decode_steps.csv": (
         "model batch ctx_tokens zipf_alpha cuda_graph all_reduce_path step_ms power_w power_window_s board").split(),
