@@ -6,6 +6,7 @@
 
 #include "calibration/config_reader.h"
 #include "calibration/csv.h"
+#include "calibration/model_config.h"
 #include "sim/scenario/overlay.h"
 #include "sim/scenario/sections.h"
 #include "sim/scenario/unmodelled.h"
@@ -22,6 +23,18 @@ const ConfigReader::Choices<Interconnect> kInterconnects = {
 bool is_path(const std::string& model) {
   return model.find('/') != std::string::npos ||
          std::filesystem::path(model).extension() == ".json";
+}
+
+// Names of the folders in `path` that hold `inside`, sorted.
+std::vector<std::string> folders_with(const std::filesystem::path& path, const char* inside) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
+    if (std::filesystem::exists(entry.path() / inside, error))
+      names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 // One scenario being read: the sections that must agree with each other.
@@ -67,7 +80,8 @@ class ScenarioReader {
     const std::string name =
         is_path(model.name) ? path_from(*top_.raw("model"), model.name) : model.name;
     try {
-      scenario_.model = options_.load_model(name);
+      scenario_.model =
+          options_.load_model ? options_.load_model(name) : load_model(name, options_.data_dir);
       model_known_ = true;
     } catch (const InputError& error) {
       for (const Problem& problem : error.problems()) add_at_model(problem);
@@ -142,6 +156,35 @@ class ScenarioReader {
     calibration.board = calibration_.optional<std::string>("board").value_or("");
     const auto attention = calibration_.choose("attention", {"table", "kv_bandwidth"});
     calibration.attention = attention == 1 ? "kv_bandwidth" : "table";
+    if (!options_.data_dir.empty()) check_profile();
+  }
+
+  // The names against the folders of calibration/data, here, where the place of each name is known.
+  void check_profile() {
+    const std::filesystem::path data =
+        std::filesystem::path(options_.data_dir) / "calibration" / "data";
+    const std::string& device = scenario_.hardware.device;
+    const std::vector<std::string> devices = folders_with(data, ".");
+    if (std::find(devices.begin(), devices.end(), device) == devices.end()) {
+      if (!device.empty()) complain_unknown(&hardware_, "device", device, devices);
+      return;
+    }
+    std::vector<std::string> profiles = folders_with(data / device, "meta.yaml");
+    for (std::string& profile : profiles) profile = device + "/" + profile;
+    const std::string& wanted = scenario_.calibration.profile;
+    const bool known = std::find(profiles.begin(), profiles.end(), wanted) != profiles.end();
+    const bool of_device = wanted.rfind(device + "/", 0) == 0 && wanted.size() > device.size() + 1;
+    if (!known && of_device) complain_unknown(&calibration_, "profile", wanted, profiles);
+  }
+
+  static void complain_unknown(ConfigReader* reader, const char* key, const std::string& word,
+                               const std::vector<std::string>& names) {
+    std::string hint;
+    for (const std::string& name : names) hint += (hint.empty() ? "one of: " : ", ") + name;
+    const std::string near = closest(word, names);
+    if (!near.empty()) hint = "did you mean `" + near + "`?";
+    reader->complain(key, "there is no " + std::string(key) + " `" + word + "`",
+                     hint.empty() ? "there is none at all" : hint);
   }
 
   void read_rest() {

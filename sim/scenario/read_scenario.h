@@ -17,7 +17,8 @@
 namespace plateau {
 
 struct ScenarioOptions {
-  std::string data_dir;               // holds models/specs and calibration/data
+  // Holds models/specs and calibration/data. Empty: device and profile are not looked up.
+  std::string data_dir;
   std::vector<std::string> sets;      // --set key=value, in order
   std::optional<std::uint64_t> seed;  // --seed: wins over the scenario's
   // Reads the model; left empty: calibration/model_config.h's load_model from data_dir.

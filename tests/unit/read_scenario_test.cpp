@@ -334,6 +334,33 @@ TEST_CASE("--set overlays are typed and told apart from the file") {
             .find("command line: routing: this key is given twice") == 0);
 }
 
+TEST_CASE("device and profile are looked up where the data is") {
+  const TemporaryFolder folder;
+  folder.write("calibration/data/rtx-pro-6000-server/sglang-0.5.14/meta.yaml", "");
+  folder.write("calibration/data/h200-sxm/torch/meta.yaml", "");
+  const auto problem_of = [&](const std::string& assignment) -> std::string {
+    plateau::ScenarioOptions options = small_options({assignment});
+    options.data_dir = folder.path("");
+    try {
+      read_scenario(folder.write("s.yaml", kSmallScenario), options);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK(problem_of("seed=1") == "");
+  CHECK(problem_of("hardware.device=rtx-pro-600-server") ==
+        "command line: hardware.device: there is no device `rtx-pro-600-server` (did you mean "
+        "`rtx-pro-6000-server`?)");
+  CHECK(problem_of("hardware.device=tpu") ==
+        "command line: hardware.device: there is no device `tpu` (one of: h200-sxm, "
+        "rtx-pro-6000-server)");
+  CHECK(
+      problem_of("calibration.profile=vllm") ==
+      "command line: calibration.profile: there is no profile `rtx-pro-6000-server/vllm` (one of: "
+      "rtx-pro-6000-server/sglang-0.5.14)");
+}
+
 TEST_CASE("--seed wins over the file") {
   plateau::ScenarioOptions options = small_options({"seed=5"});
   const TemporaryFolder folder;

@@ -22,8 +22,9 @@ void collect(const json& schema, const std::string& path, std::vector<std::strin
   if (!schema.contains("properties")) return;
   CHECK_MESSAGE(schema["additionalProperties"] == false, path);
   for (const auto& [key, value] : schema["properties"].items()) {
-    keys->push_back(path.empty() ? key : path + "." + key);
-    collect(value, keys->back(), keys);
+    const std::string name = path.empty() ? key : path + "." + key;
+    keys->push_back(name);
+    collect(value, name, keys);
   }
 }
 
