@@ -158,13 +158,14 @@ std::int64_t indexer_layer_bytes(const AttentionSpec& a) {
 std::int64_t latent_or_heads_bytes(const ModelSpec& spec, const Parallelism& parallel,
                                    DType kv_dtype, KvLayout layout) {
   const AttentionSpec& a = spec.attention;
+  const Shards shards = shards_of(parallel);
   const std::int64_t layers = spec.layers;
   if (a.kind != AttentionKind::gqa) {
     const std::int64_t bytes = mla_layer_bytes(a, kv_dtype, layout) * layers;
     if (!four_bit(kv_dtype) || layout == KvLayout::ds_mla) return bytes;
     return bytes / 2 + (a.kv_lora_rank + a.qk_rope_head_dim) / 16 * layers;
   }
-  const std::int64_t heads = std::max(1, a.kv_heads / shards_of(parallel).attention);
+  const std::int64_t heads = std::max(1, a.kv_heads / shards.attention);
   const std::int64_t bytes =
       heads * (a.head_dim + a.v_head_dim) * layers * kv_element_bytes(kv_dtype);
   if (!four_bit(kv_dtype)) return bytes;

@@ -131,6 +131,7 @@ TEST_CASE("impossible parallelism is refused") {
   parallel.ep = 1;
   parallel.pp = 2;
   CHECK_THROWS_AS(weight_bytes(spec, parallel), std::invalid_argument);
+  CHECK_THROWS_AS(kv_bytes_per_token(sample_glm5(), parallel, DType::fp8), std::invalid_argument);
   CHECK_THROWS_AS(kv_allocated_bytes(spec, tensor_parallel(1), DType::bf16, 1, 0),
                   std::invalid_argument);
 }
