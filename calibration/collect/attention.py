@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 import triton
 import triton.language as tl
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 PAGE = 64
 BLOCK_G = 16  # rows of a query tile: the matrix unit's smallest
@@ -117,7 +118,7 @@ def decode_reference(q, k_cache, v_cache, page_table, context):
 
 def prefill_attention(q, k, v):
     """Causal flash attention of equally long sequences: q [sequences, length, heads, dim], k and v with KV heads."""
-    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.FLASH_ATTENTION):
+    with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
         out = F.scaled_dot_product_attention(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), is_causal=True,
                                              enable_gqa=k.shape[2] != q.shape[2])
     return out.transpose(1, 2)

@@ -159,6 +159,14 @@ def reading_from(samples, start_s=None):
     return reading
 
 
+def known(read):
+    """The value, or None where this board does not tell."""
+    try:
+        return read()
+    except NvmlError:
+        return None
+
+
 class Meter:
     """Polls a board in a thread while the caller keeps the GPU busy.
 
@@ -197,8 +205,9 @@ class Meter:
                 t = self.clock() - self.start
                 mhz = util = None
                 if t >= next_detail:
-                    mhz, util = self.board.sm_mhz(), self.board.util_pct()
-                    self.log.append((t, self.board.power_w(), mhz, util))
+                    mhz, util, watts = (known(read) for read in (self.board.sm_mhz, self.board.util_pct,
+                                                                 self.board.power_w))
+                    self.log.append((t, watts, mhz, util))
                     next_detail += self.detail_every_s
                 self.samples.append((self.clock() - self.start, self.board.energy_mj(), mhz, util))
                 self._stop.wait(self.every_s)

@@ -1,9 +1,11 @@
 """One process per GPU: starting them, agreeing on numbers, and the collectives they share."""
 
+import gc
 import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 
 PREFIX = "PLATEAU_COLLECT_"
@@ -122,5 +124,15 @@ class Group:
         self.exchange("")
 
     def close(self):
+        """Leaves the group; rank 0, which holds the store, last. A teardown that hangs is cut short: all is written."""
+        gc.collect()  # graphs that hold collectives go before the communicator does
         self.barrier()
+        guard = threading.Timer(15.0, os._exit, (0,))
+        guard.daemon = True
+        guard.start()
         self.dist.destroy_process_group()
+        if self.rank:
+            self.store.set(f"bye{self.rank}", "1")
+        else:
+            self.store.wait([f"bye{rank}" for rank in range(1, self.world)])
+        guard.cancel()
