@@ -45,6 +45,8 @@ StepCost step_cost(const std::vector<OpCall>& ops, const KernelCosts& costs, boo
     sum = sum + each.seconds * call.count;
     step[call.part].seconds += seconds;
     step[call.part].joules += seconds * each.watts.value;
+    step.low_joules += seconds * each.watts.low;
+    step.high_joules += seconds * each.watts.high;
     step.source_seconds[static_cast<std::size_t>(each.seconds.source)] += seconds;
     step.clock_seconds[static_cast<std::size_t>(call.part)] +=
         seconds * clock_share(costs.clock(), call, each.seconds.value,
@@ -56,7 +58,10 @@ StepCost step_cost(const std::vector<OpCall>& ops, const KernelCosts& costs, boo
   const Launch launch = graph ? graph_launch(costs.launch(), calls, layers)
                               : eager_launch(costs.launch(), sum, calls, kernels, layers);
   step[Part::launch].seconds = launch.seconds.value;
-  step[Part::launch].joules = launch.seconds.value * costs.power_states().host_gap.value;
+  const Estimate& gap_watts = costs.power_states().host_gap;
+  step[Part::launch].joules = launch.seconds.value * gap_watts.value;
+  step.low_joules += launch.seconds.value * gap_watts.low;
+  step.high_joules += launch.seconds.value * gap_watts.high;
   step.source_seconds[static_cast<std::size_t>(launch.seconds.source)] += launch.seconds.value;
   step.busy_seconds = sum.value + launch.resident;
   step.low_seconds = sum.low + launch.seconds.low;

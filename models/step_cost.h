@@ -22,6 +22,8 @@ struct StepCost {
   double busy_seconds = 0;  // a kernel is resident: what nvidia-smi calls utilisation
   double low_seconds = 0;   // band of the tables
   double high_seconds = 0;
+  double low_joules = 0;  // band of the power tables, at the time of `seconds`
+  double high_joules = 0;
   std::array<double, kSources> source_seconds{};  // seconds by Source; sums to seconds
 
   PartCost& operator[](Part part) { return parts[static_cast<std::size_t>(part)]; }

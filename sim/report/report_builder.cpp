@@ -1,0 +1,184 @@
+#include "sim/report/report_builder.h"
+
+#include <algorithm>
+
+#include "sim/report/run_record.h"
+
+namespace plateau {
+
+namespace {
+
+constexpr double kMillisecond = 1e-3;
+constexpr double kAtCap = 0.98;         // a step drawing this share of the cap runs against it
+constexpr double kBudgetFilled = 0.95;  // of the prefill token budget
+constexpr double kClientsBusy = 0.95;   // of a closed loop's clients, in the engine
+
+void add_shape(StepShape& sum, const StepShape& shape) {
+  sum.decode_sequences += shape.decode_sequences;
+  sum.decode_padded += shape.decode_padded;
+  sum.decode_context_tokens += shape.decode_context_tokens;
+  sum.prefill_sequences += shape.prefill_sequences;
+  sum.prefill_tokens += shape.prefill_tokens;
+  sum.prefill_context_tokens += shape.prefill_context_tokens;
+  sum.prefill_attended += shape.prefill_attended;
+}
+
+}  // namespace
+
+void Phase::add(const StepRecord& step) {
+  ++count;
+  graph_count += step.shape->graph ? 1 : 0;
+  gpu += step.end - step.start;
+  host += step.host_gap;
+  add_shape(shape, *step.shape);
+  ms.add(to_seconds(step.end - step.start) / kMillisecond);
+  const StepCost& c = *step.cost;
+  for (std::size_t i = 0; i < kParts; ++i) {
+    cost.parts[i].seconds += c.parts[i].seconds;
+    cost.parts[i].joules += c.parts[i].joules;
+    cost.seconds += c.parts[i].seconds;
+  }
+  cost.busy_seconds += c.busy_seconds;
+  cost.low_seconds += c.low_seconds;
+  cost.high_seconds += c.high_seconds;
+  cost.low_joules += c.low_joules;
+  cost.high_joules += c.high_joules;
+  for (std::size_t i = 0; i < kSources; ++i) cost.source_seconds[i] += c.source_seconds[i];
+}
+
+struct ReportBuilder::State : RunRecord {
+  using RunRecord::RunRecord;
+
+  void count_finished(SimTime until);
+  void look_for_steady_state(const StepRecord& step);
+  void spend(const StepRecord& step);
+  void count_decode(const StepRecord& step);
+  void count_step(const StepRecord& step);
+};
+
+ReportBuilder::ReportBuilder(const ReportContext& context)
+    : state_(std::make_unique<State>(context)) {}
+ReportBuilder::~ReportBuilder() = default;
+
+void ReportBuilder::State::count_finished(SimTime until) {
+  if (pending.requests == 0 || pending.at > until) return;
+  totals.requests += pending.requests;
+  totals.input_tokens += pending.input_tokens;
+  pending = {};
+}
+
+void ReportBuilder::State::look_for_steady_state(const StepRecord& step) {
+  const bool decodes = step.shape->decode_sequences > 0;
+  const bool prefills = step.shape->prefill_tokens > 0;
+  if (decodes && (prefilled || prefills)) {
+    Totals before = totals;
+    before.at = step.start;
+    const SimTime since = step.start - first_sent.value_or(SimTime{});
+    const bool ramp_over =
+        totals.requests > 0 && totals.requests >= first_wave &&
+        to_seconds(since) * static_cast<double>(finished) >= to_seconds(latency_sum);
+    const auto in_engine = static_cast<double>(step.running + step.queued);
+    const bool loaded =
+        step.queued > 0 || (context.clients > 0 ? in_engine >= kClientsBusy * context.clients
+                                                : admitted || step.new_requests > 0);
+    if (!prefills) waves.consider(before, ramp_over, loaded);
+    any_step.consider(before, ramp_over, loaded);
+  }
+  if (decodes && !prefills) prefilled = admitted = false;
+  prefilled = prefilled || prefills;
+  admitted = admitted || step.new_requests > 0;
+}
+
+// Time and energy before the step and during it, in order.
+void ReportBuilder::State::spend(const StepRecord& step) {
+  const TimeSeries::Levels levels{static_cast<double>(step.running),
+                                  static_cast<double>(step.queued),
+                                  static_cast<double>(step.kv_used_tokens)};
+  const auto stretch = [&](SimTime length, double joules, const TimeSeries::Levels& during,
+                           double tokens) {
+    meter.add(length, joules);
+    series.add(length, during, joules, tokens);
+    totals.joules += joules;
+  };
+  if (seen_step) stretch(step.idle, to_seconds(step.idle) * context.power.idle.value, {}, 0);
+  stretch(step.host_gap, to_seconds(step.host_gap) * context.power.host_gap.value, levels, 0);
+  stretch(step.end - step.start, step.cost->joules, levels,
+          static_cast<double>(step.output_tokens));
+  seen_step = true;
+}
+
+void ReportBuilder::State::count_decode(const StepRecord& step) {
+  if (decode.count == 0) first_wave = step.running;
+  running_peak = std::max(running_peak, step.running);
+  totals.running += step.running;
+  ++totals.decode_steps;
+  if (step.shape->prefill_tokens > 0) ++mixed;
+  if (step.queued > 0) {
+    const double seconds = to_seconds(step.end - step.start);
+    queued_time += step.end - step.start;
+    queued_running += static_cast<double>(step.running) * seconds;
+    queued_waiting += static_cast<double>(step.queued) * seconds;
+  }
+}
+
+void ReportBuilder::State::count_step(const StepRecord& step) {
+  const bool decodes = step.shape->decode_sequences > 0;
+  if (decodes) count_decode(step);
+  if (step.shape->prefill_tokens > 0 && context.prefill_token_budget > 0 &&
+      step.shape->prefill_tokens >=
+          kBudgetFilled * static_cast<double>(context.prefill_token_budget)) {
+    ++full_prefills;
+  }
+  (decodes ? decode : prefill).add(step);
+  totals.output_tokens += step.output_tokens;
+  queue_peak = std::max(queue_peak, step.queued);
+  queue_seconds +=
+      static_cast<double>(step.queued) * to_seconds(step.end - step.start + step.host_gap);
+  kv_peak = std::max(kv_peak, step.kv_used_tokens);
+  const double cap = context.power_cap_w.value_or(context.device.power_limit_w);
+  const double seconds = step.cost->seconds;
+  if (cap > 0 && seconds > 0 && step.cost->joules / seconds >= kAtCap * cap)
+    capped += step.end - step.start;
+  if (step.gaps == nullptr) return;
+  for (const TokenGap& gap : *step.gaps) itl.add(to_seconds(gap.gap) / kMillisecond, gap.count);
+}
+
+void ReportBuilder::on_step(const StepRecord& step) {
+  State& s = *state_;
+  s.count_finished(step.start);
+  s.look_for_steady_state(step);
+  s.spend(step);
+  s.count_step(step);
+  s.last_token = std::max(s.last_token, step.end);
+}
+
+void ReportBuilder::on_request_finished(const RequestRecord& request) {
+  State& s = *state_;
+  if (s.pending.at != request.finished) s.count_finished(request.finished);
+  s.pending.at = request.finished;
+  ++s.pending.requests;
+  s.pending.input_tokens += request.input_tokens;
+  ++s.finished;
+  s.finished_input += request.input_tokens;
+  s.finished_output += request.output_tokens;
+  s.first_sent = std::min(s.first_sent.value_or(request.sent), request.sent);
+  const SimTime latency = request.finished - request.sent;
+  s.latency_sum += latency;
+  s.e2e.add(to_seconds(latency) / kMillisecond);
+  s.ttft.add(to_seconds(request.first_token - request.sent) / kMillisecond);
+  if (request.output_tokens > 1) {
+    s.tpot.add(to_seconds(request.finished - request.first_token) / kMillisecond /
+               static_cast<double>(request.output_tokens - 1));
+  }
+}
+
+void ReportBuilder::on_retraction(const RetractionRecord& retraction) {
+  state_->retractions.count += retraction.requests;
+  state_->retractions.recomputed_tokens += retraction.recompute_tokens;
+}
+
+void ReportBuilder::on_end(SimTime last_token) { state_->last_token = last_token; }
+
+Report ReportBuilder::finish() { return finish_report(*state_); }
+
+}  // namespace plateau
