@@ -48,6 +48,9 @@ StepCost at_clock(const StepCost& step, const ClockLaw& law, double mhz) {
   result.busy_seconds *= stretch;
   result.low_seconds *= stretch;
   result.high_seconds *= stretch;
+  const double energy = step.joules > 0 ? result.joules / step.joules : 1;
+  result.low_joules *= energy;
+  result.high_joules *= energy;
   for (double& seconds : result.source_seconds) seconds *= stretch;
   return result;
 }

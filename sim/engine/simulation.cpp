@@ -131,7 +131,8 @@ void Simulation::finish() {
 
 SimTime Simulation::host_time(const Step& step) const {
   const double requests = step.shape.decode_sequences + step.shape.prefill_sequences;
-  return to_sim_time(host_.step_seconds + host_.request_seconds * requests);
+  const double slow = requests >= host_.slow_from ? host_.slow_seconds : 0;
+  return to_sim_time(host_.step_seconds + host_.request_seconds * requests + slow);
 }
 
 }  // namespace plateau

@@ -9,9 +9,8 @@
 //
 // With overlap the host takes up step i+1 when step i starts, so only the excess of its time over
 // the GPU time of step i shows as host gap; without overlap all of it does, before each step.
-// Wrong when the host's time does not grow as a line with the requests of the step (measured
-// engines are bimodal above some 200 running), and below the resolution of a client: tokens reach
-// it at the instant the GPU ends.
+// Wrong where single host gaps matter (their mean is used), and below the resolution of a client:
+// tokens reach it at the instant the GPU ends.
 #pragma once
 
 #include <vector>
@@ -25,10 +24,13 @@
 namespace plateau {
 
 // Host seconds to prepare one step of n requests (decoding or prefilled in it): step_seconds + n *
-// request_seconds.
+// request_seconds, and from slow_from requests on slow_seconds more (measured hosts are bimodal
+// there; this is the slow mode's mean contribution).
 struct HostLaw {
   double step_seconds = 0;
   double request_seconds = 0;
+  double slow_seconds = 0;
+  double slow_from = 0;
 };
 
 class Simulation : private SendQueue {
