@@ -1,0 +1,147 @@
+#include "sim/deployment/deployment.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "calibration/routing_counts.h"
+#include "models/cuda_graphs.h"
+
+namespace plateau {
+
+namespace {
+
+RoutingLaw::Kind kind_of(RoutingConfig::Law law) {
+  switch (law) {
+    case RoutingConfig::Law::uniform:
+      return RoutingLaw::Kind::uniform;
+    case RoutingConfig::Law::two_level_lognormal:
+      return RoutingLaw::Kind::two_level_lognormal;
+    case RoutingConfig::Law::zipf:
+      return RoutingLaw::Kind::zipf;
+    case RoutingConfig::Law::zipf_gumbel:
+      return RoutingLaw::Kind::zipf_gumbel;
+    case RoutingConfig::Law::power_law:
+      return RoutingLaw::Kind::power_law;
+    case RoutingConfig::Law::replay:
+      return RoutingLaw::Kind::replay;
+  }
+  return RoutingLaw::Kind::uniform;
+}
+
+}  // namespace
+
+ProfileOptions profile_options(const Scenario& scenario, const std::string& data_dir) {
+  ProfileOptions options;
+  options.data_dir = data_dir;
+  options.name = scenario.calibration.profile;
+  options.interconnect = scenario.hardware.interconnect;
+  options.ranks = scenario.parallel.tp;
+  options.board = scenario.calibration.board;
+  options.attention = scenario.calibration.attention;
+  return options;
+}
+
+std::shared_ptr<const Profile> load_profile_of(const Scenario& scenario,
+                                               const std::string& data_dir) {
+  return load_profile(profile_options(scenario, data_dir));
+}
+
+ExpertRouting make_routing(const Scenario& scenario) {
+  const RoutingConfig& config = scenario.routing;
+  RoutingLaw law;
+  law.kind = kind_of(config.law);
+  law.alpha = config.alpha;
+  law.sigma_group = config.sigma_group;
+  law.sigma_expert = config.sigma_expert;
+  law.groups = config.groups;
+  if (law.kind == RoutingLaw::Kind::replay)
+    law.counts = read_routing_counts(config.counts, config.trace).counts;
+  const RoutingSize size{scenario.model.experts, scenario.model.top_k, scenario.model.moe_layers()};
+  const auto problems = problems_of(law, size.experts, size.top_k);
+  if (!problems.empty() && size.layers > 0) {
+    throw InputError(Problem{scenario.file, 0, 0, "routing", problems.front(), ""});
+  }
+  return ExpertRouting(law, size, scenario.seed, config.sample_layers, config.exact);
+}
+
+Deployment::Deployment(const Scenario& scenario, const std::string& data_dir)
+    : Deployment(scenario, load_profile_of(scenario, data_dir), make_routing(scenario)) {}
+
+Deployment::Deployment(const Scenario& scenario, std::shared_ptr<const Profile> profile,
+                       const ExpertRouting& routing)
+    : scenario_(scenario),
+      profile_(std::move(profile)),
+      routing_(routing),
+      engine_(resolve_engine(scenario_, profile_->device())),
+      placement_{scenario_.parallel, engine_.kv_dtype, engine_.vocab_parallel},
+      power_limit_w_(scenario_.hardware.power_limit_w.value_or(profile_->device().power_limit_w)) {
+  warnings_ = scenario_.warnings;
+  warnings_.insert(warnings_.end(), engine_.warnings.begin(), engine_.warnings.end());
+  warnings_.insert(warnings_.end(), profile_->warnings().begin(), profile_->warnings().end());
+  check_clock();
+  // Prices one small step: what the profile cannot price is the user's to know before anything
+  // runs.
+  try {
+    price(decode_shape(1, 1));
+  } catch (const std::invalid_argument& error) {
+    throw InputError(
+        Problem{scenario_.file, 0, 0, "calibration.profile", error.what(),
+                "choose a profile that measured this model's operations (plateau list profiles)"});
+  }
+}
+
+void Deployment::check_clock() {
+  const ClockLaw& clock = profile_->clock();
+  const bool asked = scenario_.hardware.power_limit_w || scenario_.hardware.sm_clock_mhz;
+  if (!asked) return;
+  if (!clock.known()) {
+    throw InputError(Problem{scenario_.file, 0, 0, "hardware.power_limit",
+                             "profile " + profile_->provenance().profile + " has no clock law",
+                             "add a clock block to its meta.yaml"});
+  }
+  if (scenario_.hardware.sm_clock_mhz && (*scenario_.hardware.sm_clock_mhz < clock.min_mhz ||
+                                          *scenario_.hardware.sm_clock_mhz > clock.max_mhz)) {
+    throw InputError(
+        Problem{scenario_.file, 0, 0, "hardware.sm_clock",
+                fmt::format("{} MHz is outside this board's {} to {} MHz",
+                            *scenario_.hardware.sm_clock_mhz, clock.min_mhz, clock.max_mhz),
+                ""});
+  }
+}
+
+StepShape Deployment::decode_shape(double batch, double context) const {
+  StepShape shape;
+  shape.decode_sequences = batch;
+  shape.decode_context_tokens = batch * context;
+  const auto padded =
+      CudaGraphs(engine_.limits.capture_sizes).padded_batch(static_cast<int>(std::ceil(batch)));
+  shape.decode_padded = padded.value_or(static_cast<int>(batch));
+  shape.graph = padded.has_value();
+  return shape;
+}
+
+std::vector<OpLine> Deployment::price(const StepShape& shape) {
+  std::vector<OpLine> lines;
+  step_cost(step_ops(scenario_.model, placement_, shape, routing_.load(shape.tokens())), *profile_,
+            shape.graph, scenario_.model.layers, &lines);
+  return lines;
+}
+
+const StepCost& Deployment::cost(const StepShape& shape) {
+  cost_ = step_cost(step_ops(scenario_.model, placement_, shape, routing_.load(shape.tokens())),
+                    *profile_, shape.graph, scenario_.model.layers);
+  const ClockLaw& clock = profile_->clock();
+  if (!clock.known()) return cost_;
+  const double chosen = scenario_.hardware.sm_clock_mhz.value_or(clock.max_mhz);
+  const StepCost full = cost_;
+  cost_ = at_clock(full, clock, chosen);
+  if (cost_.joules > power_limit_w_ * cost_.seconds) {
+    cost_ = at_clock(full, clock, std::min(chosen, clock_under_limit(full, clock, power_limit_w_)));
+  }
+  return cost_;
+}
+
+}  // namespace plateau

@@ -1,0 +1,60 @@
+// A scenario bound to its calibration: what `plateau run` and `plateau step` simulate.
+//
+//   Scenario + Profile + ExpertRouting -> Deployment (prices steps) -> Simulation -> Report
+//
+// A Deployment is cheap once its profile and routing are loaded; a sweep shares them between points
+// (LoadedCalibration).
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "calibration/profile.h"
+#include "models/routing.h"
+#include "sim/deployment/engine_limits.h"
+#include "sim/engine/step_timer.h"
+#include "sim/report/report.h"
+#include "sim/scenario/scenario.h"
+
+namespace plateau {
+
+class Deployment : public StepTimer {
+ public:
+  // Loads the profile named by the scenario from data_dir. Throws InputError.
+  Deployment(const Scenario& scenario, const std::string& data_dir);
+  // Shares what is already loaded; the caller has checked that it is what the scenario asks for.
+  Deployment(const Scenario& scenario, std::shared_ptr<const Profile> profile,
+             const ExpertRouting& routing);
+
+  const StepCost& cost(const StepShape& shape) override;
+  // Every operation of a step with its price, at full clock.
+  std::vector<OpLine> price(const StepShape& shape);
+  // Decode step of `batch` requests that hold `context` tokens each; padded and captured as the
+  // engine would.
+  StepShape decode_shape(double batch, double context) const;
+
+  const Scenario& scenario() const { return scenario_; }
+  const ResolvedEngine& engine() const { return engine_; }
+  const Profile& profile() const { return *profile_; }
+  ExpertRouting& routing() { return routing_; }
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
+ private:
+  void check_clock();
+
+  Scenario scenario_;
+  std::shared_ptr<const Profile> profile_;
+  ExpertRouting routing_;
+  ResolvedEngine engine_;
+  Placement placement_;
+  double power_limit_w_ = 0;  // in force
+  StepCost cost_;
+  std::vector<std::string> warnings_;
+};
+
+ProfileOptions profile_options(const Scenario& scenario, const std::string& data_dir);
+std::shared_ptr<const Profile> load_profile_of(const Scenario& scenario,
+                                               const std::string& data_dir);
+ExpertRouting make_routing(const Scenario& scenario);
+
+}  // namespace plateau

@@ -1,0 +1,28 @@
+// From a scenario's engine flags to the numbers a scheduler runs on: defaults applied, pool sized,
+// graphs listed.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/kv_pool.h"
+#include "sim/scenario/scenario.h"
+#include "sim/serving/scheduler.h"
+
+namespace plateau {
+
+struct ResolvedEngine {
+  std::string scheduler;  // name in the table of sim/serving/scheduler.h
+  EngineLimits limits;
+  KvPool pool;
+  std::string kv_source;  // "given" | "log" | "derived"
+  DType kv_dtype = DType::bf16;
+  bool vocab_parallel = true;
+  std::vector<std::string> warnings;
+};
+
+// Throws InputError: weights that do not fit (by how many GiB, and the TP at which they would), a
+// pool that cannot hold the longest request.
+ResolvedEngine resolve_engine(const Scenario& scenario, const DeviceSpec& device);
+
+}  // namespace plateau

@@ -1,0 +1,206 @@
+#include "sim/deployment/run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/memory.h"
+#include "sim/engine/closed_loop.h"
+#include "sim/engine/simulation.h"
+#include "sim/report/report_builder.h"
+
+namespace plateau {
+
+namespace {
+
+std::string thousands(std::int64_t value) {
+  std::string digits = std::to_string(value);
+  for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3)
+    digits.insert(static_cast<std::size_t>(at), ",");
+  return digits;
+}
+
+std::string length_text(const LengthConfig& length) {
+  if (length.law == LengthConfig::Law::fixed) return thousands(length.tokens);
+  const LengthRange range = length_range(length);
+  return thousands(range.low) + "-" + thousands(range.high);
+}
+
+Subject subject_of(const Deployment& deployment) {
+  const Scenario& scenario = deployment.scenario();
+  const WorkloadConfig& workload = scenario.workload;
+  Subject subject;
+  subject.file = scenario.file;
+  subject.question = scenario.question;
+  subject.model = scenario.model.name;
+  subject.device = deployment.profile().device().name;
+  subject.gpus = scenario.hardware.count;
+  subject.engine = deployment.engine().scheduler +
+                   (scenario.engine.version.empty() ? "" : " " + scenario.engine.version) +
+                   fmt::format(", tp {}", scenario.parallel.tp);
+  subject.load =
+      thousands(workload.concurrency) + (workload.concurrency == 1 ? " client" : " clients");
+  subject.workload =
+      fmt::format("{}, {} requests of {} in / {} out", subject.load, thousands(workload.requests),
+                  length_text(workload.input), length_text(workload.output));
+  return subject;
+}
+
+// How many of the longest requests the pool holds to their end (full residency).
+std::int64_t wall_of(const Deployment& deployment) {
+  const EngineLimits& limits = deployment.engine().limits;
+  const WorkloadConfig& workload = deployment.scenario().workload;
+  const std::int64_t tokens =
+      length_range(workload.input).high + length_range(workload.output).high;
+  const std::int64_t pages = (tokens + limits.page_tokens - 1) / limits.page_tokens;
+  return limits.pool_tokens / limits.page_tokens / std::max<std::int64_t>(1, pages);
+}
+
+KvReport kv_of(const Deployment& deployment) {
+  const ResolvedEngine& engine = deployment.engine();
+  KvReport kv;
+  kv.capacity_tokens = engine.pool.tokens;
+  kv.bytes_per_token_per_gpu = static_cast<double>(engine.pool.cell_bytes);
+  kv.page_tokens = engine.limits.page_tokens;
+  kv.source = engine.kv_source;
+  kv.wall_requests = wall_of(deployment);
+  if (engine.pool.unexplained_gib) kv.unexplained_bytes = *engine.pool.unexplained_gib * kGiB;
+  return kv;
+}
+
+ProvenanceReport provenance_of(const Deployment& deployment) {
+  const Provenance& profile = deployment.profile().provenance();
+  ProvenanceReport report;
+  report.profile = profile.profile;
+  report.profile_source = profile.source;
+  report.licence = profile.licence;
+  report.date = profile.date;
+  report.engine = profile.engine;
+  report.driver = profile.driver;
+  report.tables = profile.tables;
+  report.seed = deployment.scenario().seed;
+  report.version = PLATEAU_VERSION;
+  return report;
+}
+
+// Mean context of a decode step in the middle of a request's life.
+double typical_context(const WorkloadConfig& workload) {
+  const auto mean = [](const LengthConfig& length) {
+    const LengthRange range = length_range(length);
+    return 0.5 * static_cast<double>(range.low + range.high);
+  };
+  return mean(workload.input) + 0.5 * mean(workload.output);
+}
+
+// Pure decode at batches up to what this load can reach.
+std::vector<CurvePoint> decode_curve(Deployment& deployment) {
+  const WorkloadConfig& workload = deployment.scenario().workload;
+  const double largest = static_cast<double>(std::min(
+      {static_cast<std::int64_t>(workload.concurrency), deployment.engine().limits.max_running,
+       std::max<std::int64_t>(1, wall_of(deployment))}));
+  constexpr int kPoints = 16;
+  std::vector<CurvePoint> curve;
+  for (int i = 0; i <= kPoints; ++i) {
+    const double batch = std::round(std::pow(largest, static_cast<double>(i) / kPoints));
+    if (!curve.empty() && batch <= curve.back().running) continue;
+    const StepCost& step =
+        deployment.cost(deployment.decode_shape(batch, typical_context(workload)));
+    curve.push_back({batch, batch / step.seconds});
+  }
+  return curve;
+}
+
+ExpertsReport experts_of(Deployment& deployment, double tokens) {
+  const ExpertLoadSummary summary =
+      deployment.routing().summary(tokens, deployment.scenario().parallel.ep);
+  ExpertsReport report;
+  report.tokens_per_expert_mean = summary.tokens_per_expert_mean;
+  report.p50 = summary.tokens_per_expert_p50;
+  report.p99 = summary.tokens_per_expert_p99;
+  report.active_mean = summary.active_mean;
+  report.max_over_mean = summary.max_over_mean;
+  report.rank_max_over_mean = summary.rank_max_over_mean;
+  report.experts = deployment.scenario().model.experts;
+  report.law = summary.method;
+  return report;
+}
+
+ReportContext context_of(Deployment& deployment, const RunOptions& options) {
+  const Scenario& scenario = deployment.scenario();
+  const EngineLimits& limits = deployment.engine().limits;
+  ReportContext context;
+  context.subject = subject_of(deployment);
+  context.power = deployment.profile().power_states();
+  context.device = deployment.profile().device();
+  context.power_cap_w = scenario.hardware.power_limit_w;
+  context.host_source = deployment.profile().launch().host_step.source;
+  context.clients = scenario.workload.client == WorkloadConfig::Client::closed_loop
+                        ? scenario.workload.concurrency
+                        : 0;
+  context.max_running_requests = limits.max_running;
+  context.prefill_token_budget =
+      limits.chunk_tokens > 0 ? limits.chunk_tokens : limits.sglang.max_prefill_tokens;
+  context.largest_captured_batch = limits.capture_sizes.empty() ? 0 : limits.capture_sizes.back();
+  context.kv = kv_of(deployment);
+  context.decode_curve = decode_curve(deployment);
+  context.provenance = provenance_of(deployment);
+  context.warnings = deployment.warnings();
+  context.series_points = options.series_points;
+  if (scenario.model.moe_layers() > 0) {
+    context.experts = [&deployment](double tokens) { return experts_of(deployment, tokens); };
+  }
+  context.price = [&deployment](const StepShape& shape) { return deployment.price(shape); };
+  return context;
+}
+
+HostLaw host_law(const LaunchLaw& launch) {
+  HostLaw host;
+  host.step_seconds = launch.host_step.value;
+  host.request_seconds = launch.host_request.value;
+  host.slow_seconds = launch.host_slow.value * launch.host_slow_share;
+  host.slow_from = launch.host_slow_from;
+  return host;
+}
+
+StepReport step_report(Deployment& deployment, const StepShape& shape) {
+  StepReport report;
+  report.subject = subject_of(deployment);
+  report.shape = shape;
+  report.lines = deployment.price(shape);
+  report.cost = deployment.cost(shape);
+  report.provenance = provenance_of(deployment);
+  report.warnings = deployment.warnings();
+  return report;
+}
+
+}  // namespace
+
+Report run(Deployment& deployment, const RunOptions& options) {
+  const Scenario& scenario = deployment.scenario();
+  const ReportContext context = context_of(deployment, options);
+  ReportBuilder builder(context);
+  const auto scheduler = make_scheduler(deployment.engine().scheduler, deployment.engine().limits);
+  ClosedLoopClient client(scenario.workload, scenario.seed);
+  std::vector<Observer*> observers = {&builder};
+  observers.insert(observers.end(), options.observers.begin(), options.observers.end());
+  Simulation simulation(*scheduler, client, deployment, host_law(deployment.profile().launch()),
+                        observers);
+  simulation.run();
+  return builder.finish();
+}
+
+StepReport decode_step(Deployment& deployment, int batch, int context) {
+  return step_report(deployment, deployment.decode_shape(batch, context));
+}
+
+StepReport prefill_step(Deployment& deployment, int sequences, int tokens) {
+  StepShape shape;
+  shape.prefill_sequences = sequences;
+  shape.prefill_tokens = static_cast<double>(sequences) * tokens;
+  shape.prefill_context_tokens = shape.prefill_tokens;
+  shape.prefill_attended = sequences * (0.5 * tokens * (tokens + 1.0));
+  return step_report(deployment, shape);
+}
+
+}  // namespace plateau
