@@ -1,0 +1,62 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/report/format.h"
+#include "sim/validate/validation.h"
+
+namespace plateau {
+
+namespace {
+
+// Metrics that a row of the table shows; the rest is in the JSON and the summary.
+constexpr const char* kShown[] = {"step_ms", "output_tok_per_s", "gpu_w_mean", "j_per_output_token",
+                                  "ttft_p50"};
+
+std::string cell_of(const ValidationRow& row, const std::string& metric) {
+  const auto found = row.metrics.find(metric);
+  if (found == row.metrics.end()) return "-";
+  return fmt::format("{:.4g} {:+.1f}%", found->second.predicted, 100 * found->second.error());
+}
+
+std::vector<std::string> shown_metrics(const Validation& validation) {
+  std::vector<std::string> shown;
+  for (const char* metric : kShown) {
+    if (validation.metrics.count(metric) > 0) shown.emplace_back(metric);
+  }
+  return shown;
+}
+
+}  // namespace
+
+std::string validation_text(const Validation& validation, int columns) {
+  std::string text =
+      fmt::format("{} rows of {}\npredicted by {} with profile {}\n\n", validation.rows.size(),
+                  validation.file, validation.base, validation.profile);
+  text += "Each cell: prediction, and its error against the measurement.\n";
+  const std::vector<std::string> shown = shown_metrics(validation);
+  constexpr std::size_t kCell = 18;
+  text += fmt::format("{:>5} ", "line");
+  for (const std::string& metric : shown) text += fmt::format("{:>{}}", metric, kCell);
+  text += '\n';
+  for (const ValidationRow& row : validation.rows) {
+    std::string line = fmt::format("{:>5} ", row.line);
+    for (const std::string& metric : shown)
+      line += fmt::format("{:>{}}", cell_of(row, metric), kCell);
+    text += line + '\n';
+    const std::size_t room = static_cast<std::size_t>(columns) - 6;
+    text += "      " + row.name.substr(0, room) + '\n';
+  }
+  text += fmt::format("\n{:<22}{:>5}{:>9}{:>9}{:>9}{:>7}{:>16}\n", "metric", "n", "MAPE %",
+                      "bias %", "worst %", "line", "in interval %");
+  for (const auto& [metric, summary] : validation.metrics) {
+    text += fmt::format("{:<22}{:>5}{:>9.2f}{:>+9.2f}{:>9.2f}{:>7}{:>16}\n", metric, summary.n,
+                        summary.mape_pct, summary.bias_pct, summary.worst_pct, summary.worst_line,
+                        summary.coverage_pct ? fmt::format("{:.0f}", *summary.coverage_pct) : "-");
+  }
+  for (const std::string& warning : validation.warnings) text += "warning: " + warning + '\n';
+  return text;
+}
+
+}  // namespace plateau
