@@ -13,7 +13,7 @@ namespace {
 struct Unit {
   std::string_view name;
   Dimension dimension;
-  double factor;       // base units in one of it
+  double factor;       // base units in one of it; < 0: one over so many, which a double can hold
   bool listed = true;  // named in hints; a second spelling is not
 };
 
@@ -23,11 +23,11 @@ constexpr double kKi = 1024.0;
 constexpr std::array kUnits = {
     Unit{"tokens", Dimension::tokens, 1},
     Unit{"token", Dimension::tokens, 1, false},
-    Unit{"ns", Dimension::time, 1e-9},
-    Unit{"us", Dimension::time, 1e-6},
-    Unit{"\xC2\xB5s", Dimension::time, 1e-6, false},  // micro sign
-    Unit{"\xCE\xBCs", Dimension::time, 1e-6, false},  // Greek mu
-    Unit{"ms", Dimension::time, 1e-3},
+    Unit{"ns", Dimension::time, -1e9},
+    Unit{"us", Dimension::time, -1e6},
+    Unit{"\xC2\xB5s", Dimension::time, -1e6, false},  // micro sign
+    Unit{"\xCE\xBCs", Dimension::time, -1e6, false},  // Greek mu
+    Unit{"ms", Dimension::time, -1e3},
     Unit{"s", Dimension::time, 1},
     Unit{"min", Dimension::time, 60},
     Unit{"h", Dimension::time, 3600},
@@ -40,7 +40,7 @@ constexpr std::array kUnits = {
     Unit{"MB", Dimension::memory, 1e6},
     Unit{"GB", Dimension::memory, 1e9},
     Unit{"TB", Dimension::memory, 1e12},
-    Unit{"mW", Dimension::power, 1e-3, false},
+    Unit{"mW", Dimension::power, -1e3, false},
     Unit{"W", Dimension::power, 1},
     Unit{"kW", Dimension::power, 1e3},
     Unit{"Hz", Dimension::frequency, 1},
@@ -63,7 +63,7 @@ constexpr std::array kUnits = {
     Unit{"requests/s", Dimension::rate, 1},
     Unit{"request/s", Dimension::rate, 1, false},
     Unit{"req/s", Dimension::rate, 1, false},
-    Unit{"requests/min", Dimension::rate, 1.0 / 60},
+    Unit{"requests/min", Dimension::rate, -60},
     Unit{"J", Dimension::energy, 1},
     Unit{"kJ", Dimension::energy, 1e3},
     Unit{"Wh", Dimension::energy, 3600},
@@ -141,7 +141,7 @@ Quantity parse_quantity(std::string_view text, Dimension dimension) {
         quoted(text) + " is a " + name_of(unit->dimension) + ", not a " + name_of(dimension),
         "units: " + units_of(dimension));
   }
-  const double value = number * unit->factor;
+  const double value = unit->factor > 0 ? number * unit->factor : number / -unit->factor;
   if (!std::isfinite(value)) return failure(quoted(text) + " is too large", example);
   return Quantity{value, "", ""};
 }
