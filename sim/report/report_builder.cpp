@@ -54,6 +54,8 @@ struct ReportBuilder::State : RunRecord {
   void spend(const StepRecord& step);
   void count_decode(const StepRecord& step);
   void count_step(const StepRecord& step);
+  void count(const StepRecord& step);
+  void release_held();
 };
 
 ReportBuilder::ReportBuilder(const ReportContext& context)
@@ -143,13 +145,34 @@ void ReportBuilder::State::count_step(const StepRecord& step) {
   for (const TokenGap& gap : *step.gaps) itl.add(to_seconds(gap.gap) / kMillisecond, gap.count);
 }
 
+void ReportBuilder::State::count(const StepRecord& step) {
+  count_finished(step.start);
+  look_for_steady_state(step);
+  spend(step);
+  count_step(step);
+}
+
+// A step that delivers nothing counts once a later one does: an overlapping scheduler still runs a
+// step for requests that have ended, and what follows the last token is outside the run.
 void ReportBuilder::on_step(const StepRecord& step) {
   State& s = *state_;
-  s.count_finished(step.start);
-  s.look_for_steady_state(step);
-  s.spend(step);
-  s.count_step(step);
+  if (step.output_tokens == 0) {
+    s.held.push_back({step, *step.shape, *step.cost});
+    return;
+  }
+  s.release_held();
+  s.count(step);
   s.last_token = std::max(s.last_token, step.end);
+}
+
+void ReportBuilder::State::release_held() {
+  for (HeldStep& step : held) {
+    step.record.shape = &step.shape;
+    step.record.cost = &step.cost;
+    step.record.gaps = nullptr;
+    count(step.record);
+  }
+  held.clear();
 }
 
 void ReportBuilder::on_request_finished(const RequestRecord& request) {

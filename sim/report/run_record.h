@@ -65,6 +65,13 @@ struct Finished {
   std::int64_t input_tokens = 0;
 };
 
+// A step that delivered no token.
+struct HeldStep {
+  StepRecord record;
+  StepShape shape;
+  StepCost cost;
+};
+
 struct RunRecord {
   explicit RunRecord(const ReportContext& c)
       : context(c), meter(c.power.idle.value), series(c.series_points) {}
@@ -74,6 +81,7 @@ struct RunRecord {
   Phase prefill;
   Totals totals;
   Finished pending;
+  std::vector<HeldStep> held;  // since the last token
   Window waves;
   Window any_step;
   bool prefilled = false;  // since the last decode-only step
