@@ -3,39 +3,51 @@
 // who do).
 //
 // The rule compares elasticities, e = d ln(tok/s) / d ln(limit), and names the largest.
-//   step limits   e = their share of wall time: a part of share s made 1 % faster shortens the run
-//   by s %. concurrency   e = slope of the pure-decode curve at the mean running batch (d ln X / d
-//   ln N)
-//                 x share of time spent decoding (prefill work grows with the tokens, so it gains
-//                 nothing).
-//   open loop     while nothing waits, throughput is the load whatever the engine does: e(load) =
-//   share of decode
-//                 time without a queue, and every other e is scaled by the rest.
 //
-// What limits concurrency, from decode steps with a queue (a queue seen while decoding was refused,
-// not unseen):
+//   step limit   e = its share of wall time: a part of share s made 1 % faster saves s % of it
+//
+//   concurrency  e = d ln X / d ln N of the pure-decode curve at the mean running batch, times
+//                the share of time spent decoding (prefill work grows with the tokens)
+//
+//   open loop    while nothing waits, throughput is the load whatever the engine does:
+//                e(load) = share of decode time without a queue; it scales every other e down
+//
+// What limits concurrency, judged at decode steps with a queue: what waits there has been refused.
+//
 //   load          such steps are less than half of decode time
-//   running_cap   running reaches max_running_requests, and is 97 % of it on average over those
-//   steps kv_pool       running reaches 90 % of the requests the pool admits, or KV use 90 % of the
-//   pool, or requests
-//                 were retracted
+//
+//   running_cap   running reaches max_running_requests and averages 97 % of it over those steps
+//
+//   kv_pool       running averages 90 % of what the pool admits, KV use peaks at 90 % of it, or
+//                 requests were retracted
+//
 //   token_budget  half of the prefill steps fill 95 % of the prefill budget
+//
 //   admission     none of these: the engine's rule refuses what would fit
 //
 // Step limits by name:
-//   all_reduce, all_to_all  the collectives, spinning included
-//   host                    gaps between steps; launches one by one (eager) where no graph could
-//   have been used captured_batch          eager launches because the batch exceeds the largest
-//   captured one kernel_floor            gaps inside graphs, element-wise passes, and kernels below
-//   half of both roofs weight_streaming        GEMMs and experts above half of the memory roof and
-//   nearer to it than to the other kv_streaming            attention likewise compute kernels above
-//   half of the arithmetic roof, nearer to it power_cap               the clock-sensitive two
-//   (kernel_floor, compute) in steps that draw 98 % of the cap
-// Without priced operations (roofs empty) GEMMs and experts of decode count as weight_streaming,
-// those of prefill as compute, attention as kv_streaming.
 //
-// Wrong when: parts overlap in time (the shares here are serial); a limit is a step and not a slope
-// (one GPU fewer, one captured size more); the run is too short to be in its plateau.
+//   all_reduce, all_to_all  the collectives, spinning included
+//
+//   host              gaps between steps; launches one by one where a graph would have fitted
+//
+//   captured_batch    launches one by one because the batch exceeds the largest captured one
+//
+//   kernel_floor      gaps inside graphs, element-wise passes, kernels below half of both roofs
+//
+//   weight_streaming  GEMMs and experts above half of the memory roof and nearer to it
+//
+//   kv_streaming      attention likewise
+//
+//   compute           kernels above half of the arithmetic roof and nearer to it
+//
+//   power_cap         kernel_floor and compute (what a clock changes) in steps at 98 % of the cap
+//
+// Without priced operations GEMMs and experts of decode count as weight_streaming, those of prefill
+// as compute, attention as kv_streaming.
+//
+// Wrong when parts overlap in time (the shares here are serial), when a limit is a step and not a
+// slope (one GPU fewer, one captured size more), or when the run never reaches its plateau.
 #pragma once
 
 #include <array>

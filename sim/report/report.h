@@ -44,8 +44,7 @@ struct ThroughputReport {  // whole run: first send to last token
   std::int64_t output_tokens = 0;
   std::int64_t input_tokens = 0;
   std::int64_t requests = 0;
-  double concurrency =
-      0;  // sum of request latencies / seconds: what bench_serving calls concurrency
+  double concurrency = 0;  // sum of latencies / seconds, as bench_serving means it
 };
 
 struct SteadyStateReport {  // missing when the run holds no such window; `rule` then says why
@@ -125,8 +124,7 @@ struct ExpertsReport {  // at the mean decode batch; filled by ReportContext::ex
 
 struct PowerReport {
   double gpu_w_mean = 0;
-  std::optional<double>
-      gpu_w_p95_meter;  // of a meter with a 1 s trailing average, read every 100 ms
+  std::optional<double> gpu_w_p95_meter;  // of a 1 s trailing average read every 100 ms
   std::optional<double> gpu_w_max_meter;
   std::vector<double> gpu_w_each;
   double utilization_pct = 0;  // share of time with any kernel resident, spinning included
@@ -156,8 +154,7 @@ struct LadderRung {
 struct BindingReport {  // the rule: sim/report/binding.h
   std::string constraint;
   std::string why;
-  std::string
-      concurrency;  // what keeps more requests from running: load | running_cap | kv_pool | ...
+  std::string concurrency;  // what keeps more from running: load, kv_pool, ...
   std::string concurrency_why;
   std::string step;                // what takes the largest share of time
   std::vector<Limit> limits;       // strongest first

@@ -1,21 +1,25 @@
 // Watches a run and writes its Report: one pass, memory bounded whatever the number of tokens.
 //
 //   ReportBuilder builder(context);
-//   simulation.run({&builder, ...});
+//   Simulation(scheduler, client, timer, host, {&builder}).run();
 //   Report report = builder.finish();
 //
-// Time. Wall time T runs from the first send to the last token. Steps and host gaps are what the
-// records say (integer nanoseconds); the rest of T is idle, so the time shares sum to 1. A step's
-// parts are priced in doubles and scaled by (simulated time / priced time), a factor that differs
-// from 1 only by the rounding of each step to a nanosecond; if it differs by more than 1e-6 the
-// report warns. Energy. E = sum over steps of their joules + host gaps x host-gap watts + idle x
-// idle watts; mean power is E / T. Steady state. It starts at the second wave's first decode step:
-// the first decode-only step after a prefill once as many requests have finished as the first wave
-// held and one mean request lifetime has passed. It ends at the last such step at which requests
-// still waited or, closed loop, 95 % of the clients were in the engine (open loop: at the last such
-// step, which follows the last admission). Both ends lie at the same phase of a wave, so whole
-// cycles of prefill and decode are counted. A run that always mixes prefill into decode has no such
-// steps: there any decode step beside an admission will do.
+// Time. Wall time T runs from the first send to the last token; what runs later (an overlapping
+// scheduler's step for requests that have just ended) is left out. Steps and host gaps are what the
+// records say, in integer nanoseconds; the rest of T is idle, so the time shares sum to 1. A step's
+// parts are priced in doubles and scaled by simulated over priced time, a factor that differs from
+// 1 only by the rounding of each step to a nanosecond; if by more, the report warns.
+//
+// Energy. E = joules of the steps + host gaps x host-gap watts + idle x idle watts. Mean power is
+// E / T.
+//
+// Steady state. It starts at the second wave's first decode step: the first decode-only step after
+// a prefill once as many requests have finished as the first wave held and one mean request
+// lifetime has passed. It ends at the last such step at which requests still waited or, closed
+// loop, 95 % of the clients were in the engine (open loop: the last such step, which follows the
+// last admission). Both ends lie at the same phase of a wave, so whole cycles of prefill and decode
+// are counted. A run that always mixes prefill into decode has no such steps: any decode step
+// beside a prefill will do.
 #pragma once
 
 #include <functional>

@@ -245,3 +245,29 @@ TEST_CASE("report: unpriced steps and lost tokens are reported") {
   CHECK(r.warnings[0].find("their parts add up to 0 s") != std::string::npos);
   CHECK(r.warnings[1] == "steps delivered 5 tokens, finished requests hold 4");
 }
+
+TEST_CASE("report: a step after the last token is outside the run, one before it is not") {
+  ReportBuilder builder(two_gpus());
+  FakeRun run(builder);
+  FakeStep step;
+  step.length = 10ms;
+  step.prefill = 100;
+  step.running = 1;
+  run.step(step);  // first chunk: no token yet
+  step.output_tokens = step.new_requests = 1;
+  run.step(step);
+  run.finish(0ms, run.now(), 200, 1);
+  const SimTime last_token = run.now();
+  step.output_tokens = 0;
+  step.prefill = 0;
+  step.decode = 1;
+  run.step(step);
+  builder.on_end(last_token);
+  const Report r = builder.finish();
+  CHECK(r.throughput.seconds == doctest::Approx(0.02));
+  CHECK(r.step.prefill_count == 2);
+  CHECK(r.step.decode_count == 0);
+  CHECK(at(r.time_split, Part::moe) == doctest::Approx(1));
+  CHECK(r.power.gpu_w_mean == doctest::Approx(100));
+  CHECK(r.warnings.empty());
+}
