@@ -119,24 +119,32 @@ RetractionRecord& BatchingScheduler::retraction() {
 void BatchingScheduler::retract(Slot slot) {
   ActiveRequest& active = table_[slot];
   const std::int64_t pages = pages_held(slot);
+  active.generated = known_generated(slot);
   RetractionRecord& record = retraction();
   ++record.requests;
   record.kv_tokens_freed += pages * kv_.page_tokens();
+  record.recompute_tokens += active.request.input_tokens + active.generated;
   kv_.give_back(pages);
+  running_.leave(slot);
 
   const auto awaiting = std::find(awaiting_token_.begin(), awaiting_token_.end(), slot);
-  if (awaiting != awaiting_token_.end()) {
+  if (active.prefill_serial > completed_serial_) {
+    forget_prefill_in_flight(slot);
+  } else if (awaiting != awaiting_token_.end()) {
     awaiting_token_.erase(awaiting);
-  } else if (active.prefill_serial <= completed_serial_) {
+  } else {
     if (completed_decode_ > active.join_step) active.last_token = last_decode_end_;
     clock_.leave(active.last_token);
   }
-  active.generated = known_generated(slot);
-  record.recompute_tokens += active.request.input_tokens + active.generated;
-  running_.leave(slot);
   active.prefilled = 0;
   active.prefill_serial = -1;
   ++active.retractions;
+}
+
+// The token of its prefill will be thrown away when it arrives.
+void BatchingScheduler::forget_prefill_in_flight(Slot slot) {
+  std::vector<Slot>& prefilled = flight(flying_ - 1).prefilled;
+  prefilled.erase(std::find(prefilled.begin(), prefilled.end(), slot));
 }
 
 std::int64_t BatchingScheduler::pages_held(Slot slot) const {
@@ -155,9 +163,7 @@ const StepResult& BatchingScheduler::complete(SimTime end) {
   result_.finished.clear();
   const Flight& flight = this->flight(0);
   if (flight.decode) deliver_decode(flight, end);
-  ended_by_decode_ = static_cast<std::int64_t>(result_.finished.size());
   deliver_prefill(flight, end);
-  ended_by_prefill_ = static_cast<std::int64_t>(result_.finished.size()) - ended_by_decode_;
   completed_serial_ = flight.serial;
   first_flight_ = (first_flight_ + 1) % flights_.size();
   --flying_;
@@ -173,25 +179,24 @@ void BatchingScheduler::deliver_decode(const Flight& flight, SimTime end) {
   awaiting_token_.clear();
   completed_decode_ = flight.decode_step;
   last_decode_end_ = end;
-  ended_.clear();
-  running_.take_ending(flight.decode_step, ended_);
-  for (const Slot slot : ended_) {
+  ending_.clear();
+  running_.take_ending(flight.decode_step, ending_);
+  for (const Slot slot : ending_) {
     clock_.leave(end);
-    end_request(slot, end);
+    end_request(slot, end, false);
   }
 }
 
 void BatchingScheduler::deliver_prefill(const Flight& flight, SimTime end) {
   for (const Slot slot : flight.prefilled) {
     ActiveRequest& active = table_[slot];
-    if (active.prefill_serial != flight.serial) continue;  // retracted since: its token is lost
     if (!options_.prefill_emits_token) {
       awaiting_token_.push_back(slot);
       continue;
     }
     deliver_token(active, end);
     if (running_.end_step(slot) == active.join_step) {
-      end_request(slot, end);
+      end_request(slot, end, true);
     } else {
       clock_.join(end);
     }
@@ -210,7 +215,7 @@ void BatchingScheduler::deliver_token(ActiveRequest& active, SimTime end) {
   active.last_token = end;
 }
 
-void BatchingScheduler::end_request(Slot slot, SimTime end) {
+void BatchingScheduler::end_request(Slot slot, SimTime end, bool by_prefill) {
   const ActiveRequest& active = table_[slot];
   RequestRecord record;
   record.id = active.request.id;
@@ -223,6 +228,7 @@ void BatchingScheduler::end_request(Slot slot, SimTime end) {
   result_.finished.push_back(record);
   kv_.give_back(pages_held(slot));
   running_.leave(slot);
+  request_ended(active, by_prefill);
   table_.release(slot);
 }
 

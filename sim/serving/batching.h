@@ -35,6 +35,9 @@ class BatchingScheduler : public Scheduler {
   // False: nothing can run now.
   virtual bool form_step() = 0;
 
+  // A request has delivered its last token, by its prefill or by a decode step; its KV is free.
+  virtual void request_ended(const ActiveRequest& active, bool by_prefill) = 0;
+
   // ---- forming a step ----
   void launch();
   // One token for every running request; takes the pages that needs, which must be free.
@@ -65,8 +68,6 @@ class BatchingScheduler : public Scheduler {
   KvCache kv_;
   RunningBatch running_;
   std::deque<Slot> waiting_;
-  std::int64_t ended_by_prefill_ = 0;  // in the step completed last
-  std::int64_t ended_by_decode_ = 0;
 
  private:
   struct Flight {  // a launched step
@@ -84,7 +85,8 @@ class BatchingScheduler : public Scheduler {
   void deliver_prefill(const Flight& flight, SimTime end);
   // The first token, or the first after a retraction.
   void deliver_token(ActiveRequest& active, SimTime end);
-  void end_request(Slot slot, SimTime end);
+  void end_request(Slot slot, SimTime end, bool by_prefill);
+  void forget_prefill_in_flight(Slot slot);
   std::int64_t pages_held(Slot slot) const;
   void set_decode_shape();
 
@@ -98,7 +100,7 @@ class BatchingScheduler : public Scheduler {
   std::size_t first_flight_ = 0;
   std::size_t flying_ = 0;
   std::vector<Slot> awaiting_token_;  // prefilled without a token: the next decode step brings it
-  std::vector<Slot> ended_;
+  std::vector<Slot> ending_;
   Step step_;
   StepResult result_;
 };

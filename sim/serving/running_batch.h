@@ -53,6 +53,7 @@ class RunningBatch {
   // Appends the requests whose last token came with decode step `step`, in order of joining; they
   // still have to leave. Steps must be asked for in order.
   void take_ending(std::int64_t step, std::vector<Slot>& ended);
+  Slot latest() const { return last_; }  // to join; the batch is not empty
   // All, in order of joining. O(running).
   std::vector<Slot> slots() const;
 

@@ -37,14 +37,25 @@ namespace {
 constexpr std::int64_t kClipMaxNewTokens = 4096;  // SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION
 std::int64_t clip(std::int64_t tokens) { return std::min(tokens, kClipMaxNewTokens); }
 
-// What is left for the prefill batch being formed (the engine's PrefillAdder).
+// What is left for the prefill batch being formed (the engine's PrefillAdder). The offsets are kept
+// apart from what is free, as the engine does: rounding decides ties.
 struct PrefillBudget {
   std::optional<std::int64_t> chunk;  // new tokens of this batch; nothing: chunking is off
   std::optional<std::int64_t> input;  // the same under max_prefill_tokens; nothing: not looked at
-  double total = 0;                   // rem_total
-  std::int64_t current = 0;           // rem_current
+  std::int64_t free = 0;
+  double total_offset = 0;
+  std::int64_t current_offset = 0;
 
+  double total() const { return static_cast<double>(free) - total_offset; }  // rem_total
+  std::int64_t current() const { return free - current_offset; }             // rem_current
   bool used_up() const { return (chunk && *chunk <= 0) || (input && *input <= 0); }
+};
+
+// Requests that are seen to have ended but still sit in the engine's batch: they count against
+// max_running and, when they ended short of their limit, in the sum of what is left.
+struct Ended {
+  std::int64_t count = 0;
+  std::int64_t left = 0;  // sum of clip(max_new - generated)
 };
 
 enum class Admission { next, no_token, other };
@@ -55,7 +66,6 @@ class SglangScheduler : public BatchingScheduler {
 
   bool overlaps() const override { return limits_.sglang.overlap; }
   bool fits_alone(std::int64_t input_tokens, std::int64_t max_new_tokens) const override;
-  const StepResult& complete(SimTime end) override;
 
  private:
   struct Choice {
@@ -64,12 +74,12 @@ class SglangScheduler : public BatchingScheduler {
   };
 
   bool form_step() override;
+  void request_ended(const ActiveRequest& active, bool by_prefill) override;
   void merge_last_prefill();
   bool form_prefill();
   bool form_decode();
 
-  std::int64_t batch_size() const { return running_.size() + unfiltered_; }
-  void drop_ended() { unfiltered_ = 0; }
+  std::int64_t batch_size() const { return running_.size() + ended_.count; }
   PrefillBudget new_budget() const;
   bool continue_chunked(PrefillBudget& budget);
   void choose_from_queue(PrefillBudget& budget);
@@ -89,14 +99,12 @@ class SglangScheduler : public BatchingScheduler {
   NewTokenRatio ratio_;
   bool batch_is_full_ = false;
   Slot chunked_ = kNoSlot;  // its prompt is prefilled in part
-  std::int64_t unfiltered_ =
-      0;  // seen to have ended, still counted in the batch until it decodes again
+  Ended ended_;             // until the batch decodes again
   bool last_was_prefill_ = false;
   bool last_left_chunk_ = false;  // the last prefill batch held a request that is still chunked
   bool last_was_mixed_ = false;
-  std::int64_t ended_in_prefill_ =
-      0;           // of the last prefill batch, before it joined the running one
-  int burst_ = 0;  // decode steps since the last look at the queue
+  Ended ended_unmerged_;  // those of the last prefill batch, before it has merged
+  int burst_ = 0;         // decode steps since the last look at the queue
 
   std::vector<Choice> chosen_;
   LookAhead look_ahead_;
@@ -122,11 +130,12 @@ bool SglangScheduler::fits_alone(std::int64_t input_tokens, std::int64_t max_new
   return tokens + (passes_a_page ? page - 1 : rounding) + 1 < kv_.capacity_tokens();
 }
 
-const StepResult& SglangScheduler::complete(SimTime end) {
-  const StepResult& result = BatchingScheduler::complete(end);
-  unfiltered_ += ended_by_decode_ + ended_by_prefill_;
-  if (last_was_prefill_ && !in_flight()) ended_in_prefill_ = ended_by_prefill_;
-  return result;
+void SglangScheduler::request_ended(const ActiveRequest& active, bool by_prefill) {
+  // An overlapping host has merged the batch before it learns what the batch gave.
+  const bool unmerged = by_prefill && !overlaps();
+  Ended& ended = unmerged ? ended_unmerged_ : ended_;
+  ++ended.count;
+  ended.left += clip(active.request.max_new_tokens - active.request.output_tokens);
 }
 
 bool SglangScheduler::form_step() {
@@ -146,17 +155,20 @@ bool SglangScheduler::form_step() {
 // A. (The requests themselves joined when the batch was launched.)
 void SglangScheduler::merge_last_prefill() {
   if (!last_was_prefill_) return;
-  const std::int64_t dropped = last_was_mixed_ ? unfiltered_ : ended_in_prefill_;
-  unfiltered_ -= dropped;
+  std::int64_t dropped = ended_unmerged_.count;
+  ended_unmerged_ = {};
+  if (last_was_mixed_) {  // the running requests sat in it, so they are filtered with it
+    dropped += ended_.count;
+    ended_ = {};
+  }
   if (dropped > 0 || last_left_chunk_) batch_is_full_ = false;
   last_was_prefill_ = false;
-  ended_in_prefill_ = 0;
 }
 
 // C.
 bool SglangScheduler::form_decode() {
-  if (unfiltered_ > 0) batch_is_full_ = false;
-  drop_ended();
+  if (ended_.count > 0) batch_is_full_ = false;
+  ended_ = {};
   if (running_.size() == 0) {
     batch_is_full_ = false;
     return false;
@@ -223,24 +235,25 @@ PrefillBudget SglangScheduler::new_budget() const {
   const bool chunking = limits_.chunk_tokens >= 1;
   if (chunking) budget.chunk = limits_.chunk_tokens - mixed;
   if (!july() || !chunking) budget.input = limits_.sglang.max_prefill_tokens - mixed;
-  budget.current = kv_.free_tokens() - mixed;
-  budget.total =
-      static_cast<double>(budget.current) - ratio_.value() * static_cast<double>(known_left_sum());
+  budget.free = kv_.free_tokens();
+  budget.current_offset = mixed;
+  budget.total_offset =
+      ratio_.value() * static_cast<double>(known_left_sum()) + static_cast<double>(mixed);
   return budget;
 }
 
-// Sum over the running requests of clip(max_new - generated), as far as the host knows.
+// Sum over the batch of clip(max_new - generated), as far as the host knows.
 std::int64_t SglangScheduler::known_left_sum() const {
   const std::int64_t steps = running_.steps();
   const std::int64_t lag = decode_in_flight() ? 1 : 0;
   const auto& groups = running_.limit_groups();
   const auto& fresh = prefilled_in_flight();
-  if (groups.empty()) return 0;
+  if (groups.empty()) return ended_.left;
   if (groups.front().step - steps < kClipMaxNewTokens) {  // nothing is clipped
     const auto lagging = lag == 1 ? running_.size() : static_cast<std::int64_t>(fresh.size());
-    return running_.limit_step_sum() - running_.size() * steps + lagging;
+    return running_.limit_step_sum() - running_.size() * steps + lagging + ended_.left;
   }
-  std::int64_t sum = 0;
+  std::int64_t sum = ended_.left;
   for (const LimitGroup& group : groups) sum += clip(group.step - steps + lag) * group.count;
   if (lag == 1) return sum;
   for (const Slot slot : fresh) {
@@ -285,13 +298,13 @@ Admission SglangScheduler::admit(Slot slot, PrefillBudget& budget) {
   const std::int64_t extend = prefill_left(slot);
   const std::int64_t paged = kv_.page_ceil(extend);
   if (uses_look_ahead()) {
-    if (paged > budget.current || static_cast<double>(paged) > budget.total ||
-        !look_ahead_admits(slot, budget.current - paged)) {
+    if (paged > budget.current() || static_cast<double>(paged) > budget.total() ||
+        !look_ahead_admits(slot, budget.current() - paged)) {
       return Admission::no_token;
     }
   } else {
     const std::int64_t left = active.request.max_new_tokens - active.generated;
-    if (static_cast<double>(extend + clip(left) + page_surcharge()) >= budget.total) {
+    if (static_cast<double>(extend + clip(left) + page_surcharge()) >= budget.total()) {
       return Admission::no_token;
     }
     if (budget.input && paged >= *budget.input && !chosen_.empty()) return Admission::other;
@@ -304,7 +317,7 @@ Admission SglangScheduler::admit(Slot slot, PrefillBudget& budget) {
   }
   waiting_.pop_front();
   choose(slot, tokens, budget);
-  if (budget.total <= 0 || budget.current <= 0) return Admission::no_token;
+  if (budget.total() <= 0 || budget.current() <= 0) return Admission::no_token;
   return budget.used_up() ? Admission::other : Admission::next;
 }
 
@@ -315,8 +328,8 @@ void SglangScheduler::choose(Slot slot, std::int64_t tokens, PrefillBudget& budg
   const std::int64_t paged = kv_.page_ceil(tokens);
   const std::int64_t charged = paged + page_surcharge();
   const std::int64_t output = slot == chunked_ ? 0 : clip(active.request.max_new_tokens);
-  budget.current -= charged;
-  budget.total -= static_cast<double>(charged + output);
+  budget.current_offset += charged;
+  budget.total_offset += static_cast<double>(charged + output);
   if (budget.chunk) *budget.chunk -= paged;
   if (budget.input) *budget.input -= paged;
   chosen_.push_back({slot, tokens});
@@ -362,7 +375,7 @@ void SglangScheduler::add_to_look_ahead(Slot slot) {
 void SglangScheduler::launch_prefill() {
   bool mixed = false;
   if (limits_.sglang.mixed_chunk) {
-    drop_ended();
+    ended_ = {};
     std::int64_t pages = 0;
     for (const Choice& choice : chosen_) pages += kv_.pages_for(choice.tokens);
     if (running_.pages_needed() + pages > kv_.free_pages()) retract_until_fits(pages, 0);

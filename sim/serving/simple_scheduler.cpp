@@ -34,7 +34,6 @@ class SimpleScheduler : public BatchingScheduler {
 
  private:
   bool form_step() override {
-    if (ended_by_decode_ > 0) burst_left_ = 0;
     if (burst_left_ == 0) {
       if (form_prefill()) return true;
       burst_left_ = limits_.num_continuous_decode_steps;
@@ -49,6 +48,8 @@ class SimpleScheduler : public BatchingScheduler {
     --burst_left_;
     return true;
   }
+
+  void request_ended(const ActiveRequest&, bool /*by_prefill*/) override { burst_left_ = 0; }
 
   bool form_prefill() {
     std::int64_t tokens = 0;
@@ -75,12 +76,11 @@ class SimpleScheduler : public BatchingScheduler {
 
   // Frees the pages of the coming decode step.
   void make_room() {
-    if (limits_.simple.reserve_output || running_.pages_needed() <= kv_.free_pages()) return;
-    std::vector<Slot> in_order = running_.slots();
-    while (in_order.size() > 1 && running_.pages_needed() > kv_.free_pages()) {
-      retract(in_order.back());
-      waiting_.push_front(in_order.back());  // keeps first come, first served
-      in_order.pop_back();
+    if (limits_.simple.reserve_output) return;
+    while (running_.pages_needed() > kv_.free_pages() && running_.size() > 1) {
+      const Slot slot = running_.latest();
+      retract(slot);
+      waiting_.push_front(slot);  // keeps first come, first served
     }
   }
 

@@ -113,6 +113,29 @@ inline WorkloadConfig closed_loop(int concurrency, std::int64_t requests, int in
   return workload;
 }
 
+// A closed loop over given requests: the next of the list goes out when one ends.
+class ListClient : public Client {
+ public:
+  ListClient(std::vector<Request> requests, std::size_t concurrency)
+      : requests_(std::move(requests)), concurrency_(concurrency) {}
+  void start(SendQueue& queue) override {
+    for (std::size_t client = 0; client < concurrency_; ++client) send_next(SimTime{}, queue);
+  }
+  void on_finished(const RequestRecord& record, SendQueue& queue) override {
+    send_next(record.finished, queue);
+  }
+
+ private:
+  void send_next(SimTime time, SendQueue& queue) {
+    if (sent_ == requests_.size()) return;
+    requests_[sent_].sent = time;
+    queue.send(requests_[sent_++]);
+  }
+  std::vector<Request> requests_;
+  std::size_t concurrency_;
+  std::size_t sent_ = 0;
+};
+
 inline Recorder run(std::string_view scheduler, const EngineLimits& limits, Client& client,
                     FakeTimer timer = FakeTimer(), HostLaw host = {}) {
   Recorder recorder;

@@ -2,6 +2,9 @@
 // measured).
 #include <doctest/doctest.h>
 
+#include <utility>
+
+#include "sim/serving/new_token_ratio.h"
 #include "tests/support/serving.h"
 
 using namespace plateau;
@@ -124,4 +127,173 @@ TEST_CASE("S9: a pool of sixteen requests starts fifteen") {
       CHECK(run("sglang", limits, closed_loop(100, 100, 128, 128)).first_wave() == 15);
     }
   }
+}
+
+TEST_CASE("S2 by hand: the 1935th passes with 2063 > 1935, the 1936th fails with 1808 <= 1936") {
+  // Everybody has 127 left but the ones just prefilled; the wall is linear in the pool.
+  const auto wave = [](std::int64_t pool) {
+    return run("sglang", sglang(pool, 4096), closed_loop(2048, 2048, 128, 128)).first_wave();
+  };
+  // The 1936th needs pool - 255 * 1936 > 1936: 495,616 tokens do not, a page more does.
+  CHECK(wave(495616) == 1935);
+  CHECK(wave(495616 + 64) == 1936);
+  CHECK(wave(kSeedPool) == 1935);
+}
+
+TEST_CASE("a full batch latches: admission is not tried again until a request is seen to end") {
+  // Two long requests fill the cap; the queue waits although memory is plenty.
+  auto limits = sglang(100000, 2);
+  const auto seen = run("sglang", limits, closed_loop(5, 5, 64, 50));
+  CHECK(seen.peak_running() == 2);
+  // Waves of two, two and one: a prefill, 49 decode steps and the wasted one each.
+  CHECK(seen.decode_steps() == 3 * 50);
+  CHECK(seen.prefill_steps() == 3);
+}
+
+TEST_CASE("a long prompt is prefilled in page-sized chunks, causally attended") {
+  auto limits = sglang(100000, 8);
+  limits.chunk_tokens = 1000;  // cut to 15 pages of 64
+  const auto seen = run("sglang", limits, closed_loop(1, 1, 2500, 2));
+  REQUIRE(seen.prefill_steps() == 3);
+  double attended = 0;
+  for (int i = 0; i < 3; ++i)
+    attended += seen.steps[static_cast<std::size_t>(i)].shape.prefill_attended;
+  CHECK(attended == 2500.0 * 2501 / 2);
+  const StepShape& second = seen.steps[1].shape;
+  CHECK(second.prefill_tokens == 960);
+  CHECK(second.prefill_context_tokens == 1920);
+  CHECK(second.prefill_attended == 960.0 * 960 + 960.0 * 961 / 2);
+  CHECK(seen.steps[2].shape.prefill_tokens == 580);
+  CHECK(seen.steps[0].record.new_requests == 0);
+  CHECK(seen.steps[2].record.new_requests == 1);
+}
+
+TEST_CASE("a chunk's rest is filled with the next request of the queue") {
+  auto limits = sglang(100000, 8);
+  limits.chunk_tokens = 1024;
+  const auto seen = run("sglang", limits, closed_loop(3, 3, 640, 2));
+  REQUIRE(seen.prefill_steps() == 2);
+  CHECK(seen.steps[0].shape.prefill_sequences == 2);  // 640 + 384 of the second
+  CHECK(seen.steps[0].record.new_requests == 1);
+  CHECK(seen.steps[1].shape.prefill_tokens == 256 + 640);
+  CHECK(seen.steps[1].record.new_requests == 2);
+}
+
+TEST_CASE("max_prefill_tokens bounds a batch, under the later rules only without chunks") {
+  for (const bool july : {false, true}) {
+    for (const std::int64_t chunk : {8192, -1}) {
+      CAPTURE(july);
+      CAPTURE(chunk);
+      auto limits = sglang(100000, 64);
+      limits.chunk_tokens = chunk;
+      limits.sglang.max_prefill_tokens = 256;
+      limits.sglang.rules = july ? SglangRules::jul_2026 : SglangRules::feb_2026;
+      const auto seen = run("sglang", limits, closed_loop(8, 8, 64, 2));
+      CHECK(seen.prefill_steps() == (july && chunk > 0 ? 1 : 2));
+    }
+  }
+}
+
+TEST_CASE("mixed chunk: running requests gain a token in the prefill batch, without a graph") {
+  struct Late : Client {
+    void start(SendQueue& queue) override {
+      queue.send({0, 64, 20, 20, SimTime{}});
+      queue.send({1, 64, 20, 20, std::chrono::microseconds(5500)});
+    }
+  };
+  for (const bool mixed : {false, true}) {
+    CAPTURE(mixed);
+    auto limits = sglang(100000, 64);
+    limits.sglang.mixed_chunk = mixed;
+    limits.capture_sizes = {1, 2, 4};
+    Late client;
+    const auto seen = run("sglang", limits, client);
+    const auto second = std::find_if(seen.steps.begin() + 1, seen.steps.end(),
+                                     [](const SeenStep& step) { return step.prefill(); });
+    REQUIRE(second != seen.steps.end());
+    CHECK(second->shape.decode_sequences == (mixed ? 1 : 0));
+    CHECK_FALSE(second->shape.graph);
+    CHECK(second->record.output_tokens == (mixed ? 2 : 1));
+    CHECK(seen.steps[1].shape.graph);
+    CHECK(seen.output_tokens() == 40);
+  }
+}
+
+TEST_CASE("a decode batch is padded to the next captured size and eager above the largest") {
+  for (const auto& [batch, padded] : {std::pair{1, 1}, {3, 4}, {4, 4}, {5, 8}, {8, 8}, {9, 9}}) {
+    CAPTURE(batch);
+    auto limits = sglang(100000, 64);
+    limits.capture_sizes = {1, 2, 4, 8};
+    const auto seen = run("sglang", limits, closed_loop(batch, batch, 64, 3));
+    const SeenStep& decode = seen.steps[1];
+    REQUIRE(decode.decode());
+    CHECK(decode.shape.decode_sequences == batch);
+    CHECK(decode.shape.decode_padded == padded);
+    CHECK(decode.shape.graph == (batch <= 8));
+    CHECK(decode.shape.decode_context_tokens == batch * 65);
+    CHECK_FALSE(seen.steps[0].shape.graph);
+  }
+}
+
+TEST_CASE("num_continuous_decode_steps is ignored unless the engine honours it") {
+  struct Late : Client {
+    void start(SendQueue& queue) override {
+      queue.send({0, 10, 100, 100, SimTime{}});
+      queue.send({1, 10, 2, 2, std::chrono::microseconds(1500)});
+    }
+  };
+  const auto steps_before_second = [](int n, bool honour) {
+    auto limits = sglang(100000, 64);
+    limits.num_continuous_decode_steps = n;
+    limits.sglang.honour_continuous_decode_steps = honour;
+    Late client;
+    const auto seen = run("sglang", limits, client);
+    std::int64_t decoded = 0;
+    for (const SeenStep& step : seen.steps) {
+      if (step.record.new_requests > 0 && decoded > 0) break;
+      if (step.decode()) ++decoded;
+    }
+    return decoded;
+  };
+  const auto ignored = steps_before_second(1, false);
+  CHECK(steps_before_second(16, false) == ignored);
+  CHECK(steps_before_second(1, true) == ignored);
+  CHECK(steps_before_second(16, true) == 16);
+}
+
+TEST_CASE("new_token_ratio falls over 600 decode steps, jumps at a retraction, starts anew") {
+  NewTokenRatio ratio(1.0);
+  CHECK(ratio.value() == 0.7);
+  for (int i = 0; i < 300; ++i) ratio.decay();
+  CHECK(ratio.value() == doctest::Approx((0.7 + 0.098) / 2));
+  for (int i = 0; i < 400; ++i) ratio.decay();
+  CHECK(ratio.value() == doctest::Approx(0.098));
+  ratio.estimate(64 * 1935, 128 * 1935, 1935);
+  CHECK(ratio.value() == doctest::Approx(0.65625).epsilon(1e-5));
+  ratio.estimate(100, 10, 5);
+  CHECK(ratio.value() == 1.0);
+  ratio.reset();
+  CHECK(ratio.value() == 0.7);
+  CHECK(NewTokenRatio(0.3).value() == doctest::Approx(0.21));  // DP attention
+  CHECK(NewTokenRatio(5).value() == 1.0);
+}
+
+TEST_CASE("a retracted request loses the token in flight, keeps the others and is served last") {
+  auto limits = sglang(44, 10);
+  limits.page_tokens = 1;
+  limits.chunk_tokens = 8;  // one prompt a batch: the ones before are charged next to nothing
+  limits.sglang.radix_cache = true;
+  limits.sglang.schedule_conservativeness = 0.01;
+  const auto seen = run("sglang", limits, closed_loop(3, 3, 8, 16));
+  REQUIRE(seen.retracted() > 0);
+  CHECK(seen.output_tokens() == 3 * 16);
+  CHECK(seen.prefill_tokens() == static_cast<double>(3 * 8 + seen.recompute_tokens()));
+  REQUIRE(seen.requests.size() == 3);
+  CHECK(seen.requests[0].retractions == 0);
+  CHECK(seen.requests[2].retractions > 0);
+  // 3 * 8 stored and three a step: 20 free slots last six steps; at the seventh the host knows of
+  // 1 + 5 tokens, the latest goes, and its token of the sixth step is lost.
+  CHECK(seen.retractions[0].requests == 1);
+  CHECK(seen.retractions[0].recompute_tokens == 8 + 6);
+  CHECK(seen.retractions[0].kv_tokens_freed == 8 + 6);
 }
