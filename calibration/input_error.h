@@ -1,7 +1,7 @@
 // What is wrong with the user's input: every problem found, each with its place and a way out.
 //
-// Readers collect problems and throw once, so that all of them are shown together. The command prints what()
-// and ends with exit code 2.
+// Readers collect problems and throw once, so that all of them are shown together. The command
+// prints what() and ends with exit code 2.
 #pragma once
 
 #include <stdexcept>

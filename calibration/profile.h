@@ -1,8 +1,9 @@
 // A calibration profile: what one engine version does on one GPU, as measured, with its provenance.
 //
-// A profile is a folder calibration/data/<device>/<profile>/ with meta.yaml and CSV tables beside it. It implements
-// KernelCosts: exact hit -> measured; inside the table -> interpolated; beyond -> the utilisation at the edge is held
-// and the roofline scaled (extrapolated); nothing to anchor on -> an error, never a made-up number.
+// A profile is a folder calibration/data/<device>/<profile>/ with meta.yaml and CSV tables beside
+// it. It implements KernelCosts: exact hit -> measured; inside the table -> interpolated; beyond ->
+// the utilisation at the edge is held and the roofline scaled (extrapolated); nothing to anchor on
+// -> an error, never a made-up number.
 #pragma once
 
 #include <memory>
@@ -37,13 +38,15 @@ struct ProfileOptions {
   Interconnect interconnect = Interconnect::nvlink;
   int ranks = 1;
   std::string board;      // gain on power; "" = the profile's own board
-  std::string attention;  // "table" (default) or "kv_bandwidth": attention priced as its KV bytes over bandwidth
+  std::string attention;  // "table" (default) or "kv_bandwidth": attention priced as its KV bytes
+                          // over bandwidth
 };
 
 class Profile : public KernelCosts {
  public:
   virtual const Provenance& provenance() const = 0;
-  virtual const std::vector<std::string>& warnings() const = 0;  // e.g. unknown board: gain 1, wide band
+  virtual const std::vector<std::string>& warnings()
+      const = 0;  // e.g. unknown board: gain 1, wide band
 };
 
 // Throws InputError.

@@ -36,10 +36,12 @@ class MetaReader {
     fitted_ = kind == std::size_t{0};
     meta_.kind = fitted_ ? "fitted" : "measured";
     (void)reader_.optional<std::string>("note");
+    (void)reader_.raw("rows");  // what became of the rows of the source's tables: for people
     device();
     launch();
     power();
     clock();
+    interconnect();
     boards();
     provenance();
     tables();
@@ -133,6 +135,16 @@ class MetaReader {
     law.limit_w = meta_.device.power_limit_w;
     meta_.weight_stream = term(reader_, "weight_stream", Dimension::bandwidth, fitted_);
     meta_.small_kernel = term(reader_, "small_kernel", Dimension::time, fitted_);
+  }
+
+  void interconnect() {
+    const ConfigReader::Choices<Interconnect> choices = {
+        {"nvlink", Interconnect::nvlink},
+        {"pcie", Interconnect::pcie},
+        {"pcie_host_staged", Interconnect::pcie_host_staged}};
+    const auto chosen = reader_.one_of("interconnect", choices);
+    if (fitted_ && !reader_.has("interconnect")) reader_.complain("interconnect", "is missing");
+    meta_.interconnect = chosen.value_or(Interconnect::nvlink);
   }
 
   double rate(ConfigReader& reader, const char* key, Dimension dimension) {

@@ -3,21 +3,21 @@
 //
 //   kind: fitted | measured
 //   device: {name: rtx-pro-6000-server, memory: 97887 MiB, memory_bandwidth: 1792 GB/s,
-//            bf16: 467.8 TFLOP/s, fp8: .., fp4: .., power_limit: 600 W, sm_clock: 2430 MHz, sms:
-//            188, compute_capability: 12}
-//   launch: {graph_gap: TERM, ...}     every term of LaunchLaw, as TERM = {value: 1.2 us, band:
-//   0.3,
-//                                      source: measured | interpolated | extrapolated | assumed,
-//                                      note: where from}; band is relative, value*(1 -+ band)
-//   power: {idle: TERM, wait: TERM, host_gap: TERM,           (W)
-//           busy: TERM, memory: TERM, tensor: TERM, memory_rate: 1490 GB/s, bf16_rate: 427 TFLOP/s}
-//           the second line is needed by kind: fitted only
-//   board: A                           the profile's own
-//   clock: {max: 2430 MHz, min, knee, voltage_rise, static: 100 W, base_share, source, note}
-//   boards: {A: {gain: 1}, C: {gain: 0.80, note: ..}}   watts above the floor relative to it
-//   weight_stream: TERM                fastest read of data that no cache holds (B/s)   } fitted
-//   only small_kernel: TERM                 time of an elementwise kernel with nothing to do }
-//   provenance: {source, licence, date, engine, driver, tool}
+//     bf16: 467.8 TFLOP/s, fp8: .., fp4: .., power_limit: 600 W, sm_clock: 2430 MHz, sms: 188,
+//     compute_capability: 12}
+//   launch: every term of LaunchLaw as TERM = {value: 1.2 us, band: 0.3, source: measured, note:
+//   ..};
+//     band is relative; source is measured, interpolated, extrapolated or assumed
+//   power: {idle: TERM, wait: TERM, host_gap: TERM}; kind fitted also {busy: TERM, memory: TERM,
+//     tensor: TERM, memory_rate: 1490 GB/s, bf16_rate: 427 TFLOP/s}
+//   board: A (the profile's own); boards: {A: {gain: 1}, C: {gain: 0.80, note: ..}}, watts above
+//   the
+//     floor relative to it
+//   kind fitted also
+//     interconnect: nvlink | pcie | pcie_host_staged, what the collectives were measured on
+//     weight_stream: TERM, fastest read of data that no cache holds
+//     small_kernel: TERM, time of an elementwise kernel with nothing to do
+//   provenance: {source, licence, date, engine, driver, tool, changes}
 //   tables: {laws.csv: {noise: 0.02}, ...}
 #pragma once
 
@@ -41,6 +41,7 @@ struct ProfileMeta {
   std::map<std::string, double> boards;  // name -> gain
   Estimate weight_stream;                // bytes/s; 0: not given
   Estimate small_kernel;                 // s; 0: not given
+  Interconnect interconnect = Interconnect::nvlink;
   Provenance provenance;
 };
 

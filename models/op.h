@@ -75,6 +75,7 @@ struct OpCall {
   double kv_heads = 0;
   double head_dim = 0;
   double window_tokens = 0;  // 0: full attention
+  double sparse_tokens = 0;  // sparse attention: at most this many are attended; 0: dense
 
   // experts; m = tokens entering the layer on the whole expert group
   double hidden = 0;

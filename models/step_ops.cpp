@@ -147,6 +147,7 @@ class OpList {
     core.query_heads = heads;
     core.kv_heads = 1;
     core.head_dim = latent;
+    core.sparse_tokens = a.index_topk;
     if (a.index_topk > 0)
       core.context_tokens = std::min(core.context_tokens, static_cast<double>(a.index_topk));
     head_bmm("mla_bmm_post", heads, a.kv_lora_rank, a.v_head_dim);

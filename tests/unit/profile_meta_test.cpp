@@ -2,59 +2,25 @@
 
 #include <doctest/doctest.h>
 
-#include <filesystem>
 #include <string>
 
 #include "calibration/csv.h"
+#include "tests/support/toy_profile.h"
 
 using namespace plateau;
 
 namespace {
 
-const char* const kMeta = R"(kind: fitted
-device: {name: toy, memory: 10 GiB, memory_bandwidth: 1 TB/s, bf16: 100 TFLOP/s, fp8: 200 TFLOP/s, power_limit: 300 W, sm_clock: 2 GHz, sms: 10, compute_capability: 9}
-launch:
-  graph_gap: {value: 1.2 us, band: 0.3, source: measured}
-  graph_layer: {value: 0 us, band: 0, source: measured}
-  graph_step: {value: 10 us, band: 2, source: assumed, note: a guess}
-  eager_gap: {value: 1 us, band: 0, source: assumed}
-  eager_layer: {value: 1 us, band: 0, source: assumed}
-  eager_kernel_launch: {value: 6 us, band: 0.5, source: assumed}
-  eager_layer_host: {value: 0 us, band: 0, source: assumed}
-  eager_step: {value: 1 ms, band: 0, source: assumed}
-  host_step: {value: 1 ms, band: 0, source: assumed}
-  host_request: {value: 1 us, band: 0, source: assumed}
-power:
-  idle: {value: 50 W, band: 0.1, source: measured}
-  wait: {value: 60 W, band: 0.1, source: measured}
-  host_gap: {value: 55 W, band: 0.1, source: assumed}
-  busy: {value: 70 W, band: 0.1, source: assumed}
-  memory: {value: 150 W, band: 0.1, source: measured}
-  tensor: {value: 290 W, band: 0.1, source: measured}
-  memory_rate: 900 GB/s
-  bf16_rate: 80 TFLOP/s
-board: A
-boards: {A: {gain: 1}, B: {gain: 0.8, note: cooler}}
-weight_stream: {value: 900 GB/s, band: 0.05, source: measured}
-small_kernel: {value: 2 us, band: 0.5, source: assumed}
-provenance: {source: here, licence: none, date: "2026-01-01", engine: toy 1, tool: by hand}
-tables:
-  laws.csv: {noise: 0.02}
-)";
+const std::string kMeta = toy::replaced(toy::meta(), "  curves.csv: {noise: 0.02}\n", "");
 
 std::string folder_with(const std::string& meta) {
-  const auto folder = std::filesystem::temp_directory_path() / "plateau_profile_meta_test";
-  std::filesystem::create_directories(folder);
-  write_file((folder / "meta.yaml").string(), meta);
-  write_file((folder / "laws.csv").string(), "a\n1\n");
-  return folder.string();
+  const std::string folder = toy::folder("profile_meta");
+  write_file(folder + "/meta.yaml", meta);
+  write_file(folder + "/laws.csv", "a\n1\n");
+  return folder;
 }
 
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, from.size(), to);
-}
+using toy::replaced;
 
 std::string complaint(const std::string& meta) {
   try {
@@ -82,6 +48,7 @@ TEST_CASE("profile meta: every value arrives in base units with its band and sou
   CHECK(meta.power_states.wait.value == 60);
   CHECK(meta.power.memory_rate == doctest::Approx(9e11));
   CHECK(meta.power.limit_w == 300);
+  CHECK(meta.interconnect == Interconnect::pcie);
   CHECK(meta.board == "A");
   CHECK(meta.boards.at("B") == 0.8);
   CHECK(meta.provenance.profile == "toy/p");

@@ -1,0 +1,277 @@
+#include "calibration/fit/fit_laws.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "calibration/fit/fit_surface.h"
+#include "models/random.h"
+
+namespace plateau {
+namespace {
+
+struct Axis {
+  Feature feature;
+  std::vector<double> knots;  // wanted between the data's ends
+};
+
+std::vector<double> geometric(double low, double high, int count) {
+  std::vector<double> knots;
+  for (int i = 0; i < count; ++i) knots.push_back(low * std::pow(high / low, i / (count - 1.0)));
+  return knots;
+}
+
+// Knots stand where kernels change: at tile heights in m, at the widths of real layers in n and k.
+std::vector<Axis> axes_for(const LawKey& key, bool any_experts) {
+  const std::vector<double> m = {1,   4,   16,   17,   32,   64,   128,  129,
+                                 256, 512, 1024, 2048, 4096, 8192, 32768};
+  const std::vector<double> n = {32,   128,  256,  512,   1024,  2048, 2560,
+                                 4096, 6144, 8192, 12288, 16384, 65536};
+  const std::vector<double> k = {32,   128,  256,  512,  1024,  2048,
+                                 3072, 4096, 6144, 8192, 16384, 65536};
+  const std::vector<double> context = {2, 16, 64, 128, 256, 512, 1024, 2048, 4096, 16384, 131072};
+  const std::vector<double> blocks = {1, 4, 16, 32, 64, 128, 256, 512, 1024, 4096, 65536};
+  const std::vector<double> prompt = {1, 16, 64, 128, 256, 512, 1024, 2048, 4096, 16384};
+  const std::vector<double> rows = {1, 1.5, 2, 4, 8, 32, 128, 512, 4096};
+  switch (key.op) {
+    case Op::gemm:
+      return {{Feature::m, m}, {Feature::n, n}, {Feature::k, k}};
+    case Op::moe_experts:
+      if (any_experts) {
+        return {{Feature::expert_bytes, geometric(1e5, 1e9, 9)},
+                {Feature::active_experts, {1, 4, 8, 16, 32, 64, 128, 256, 512}},
+                {Feature::rows_per_expert, rows}};
+      }
+      return {{Feature::active_experts, {1, 2, 4, 8, 16, 32, 64, 128, 256, 512}},
+              {Feature::rows_per_expert, rows}};
+    case Op::attention_decode:
+      return {{Feature::kv_blocks, blocks},
+              {Feature::context_tokens, context},
+              {Feature::group, {1, 4, 8, 16, 64}}};
+    case Op::attention_prefill:
+      return {{Feature::new_tokens, prompt},
+              {Feature::query_blocks, {1, 8, 32, 128, 512, 2048, 32768}},
+              {Feature::group, {1, 8, 64}}};
+    case Op::mla_decode:
+      return {{Feature::sequences, {1, 4, 16, 32, 64, 128, 256, 512, 1024}},
+              {Feature::context_tokens, context},
+              {Feature::query_heads, {1, 8, 16, 32, 64, 128}}};
+    case Op::mla_prefill:
+      return {{Feature::new_tokens, prompt}, {Feature::query_blocks, blocks}};
+    case Op::mla_bmm:
+      return {{Feature::m, m}, {Feature::query_heads, {1, 4, 8, 16, 32, 64, 128}}};
+    case Op::indexer_logits:
+    case Op::indexer_topk:
+      if (key.geometry[0] == 1) return {{Feature::context_tokens, prompt}};
+      return {{Feature::sequences, {1, 4, 16, 64, 256, 1024}}, {Feature::context_tokens, context}};
+    default:
+      return {{Feature::m, m}};
+  }
+}
+
+// The data's own ends, and the wanted knots well inside them.
+std::vector<double> log_knots(const Axis& axis, const std::vector<const TableRow*>& rows) {
+  double low = value_of(axis.feature, rows.front()->call);
+  double high = low;
+  for (const TableRow* row : rows) {
+    const double value = value_of(axis.feature, row->call);
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  constexpr double kApart = 1.05;
+  std::vector<double> knots = {std::log(low)};
+  for (const double knot : axis.knots) {
+    if (knot > low * kApart && knot * kApart < high) knots.push_back(std::log(knot));
+  }
+  if (high > low * kApart) knots.push_back(std::log(high));
+  return knots;
+}
+
+// Chosen on the held-out residuals, which move by less than one percent between 0.03 and 0.3.
+SurfaceOptions options_for(const LawKey& key) {
+  SurfaceOptions options;
+  options.bend = key.op == Op::moe_experts || key.op == Op::mla_decode ? 0.05 : 0.1;
+  return options;
+}
+
+FittedLaw fit_one(const LawKey& key, const std::vector<const TableRow*>& rows, bool any_experts,
+                  const DeviceSpec& device, double weight_stream) {
+  FittedLaw law;
+  law.key = key;
+  law.kernel = rows.front()->kernel;
+  law.rows = static_cast<int>(rows.size());
+  law.floor_s = rows.front()->seconds;
+  std::vector<std::vector<double>> knots;
+  for (const Axis& axis : axes_for(key, any_experts)) {
+    law.features.push_back(axis.feature);
+    knots.push_back(log_knots(axis, rows));
+  }
+  std::vector<SurfaceSample> samples;
+  for (const TableRow* row : rows) {
+    law.floor_s = std::min(law.floor_s, row->seconds);
+    const double seconds = cold_seconds(*row, weight_stream);
+    samples.push_back(
+        {law.point(row->call), std::log(reference_seconds(row->call, device) / seconds)});
+  }
+  law.ln_utilisation = fit_surface(knots, samples, options_for(key));
+  return law;
+}
+
+double quantile(const std::vector<double>& sorted, double share) {
+  const auto last = static_cast<double>(sorted.size() - 1);
+  return sorted[static_cast<std::size_t>(std::lround(share * last))];
+}
+
+Residual judge(const FittedLaw& law, const std::vector<const TableRow*>& rows,
+               const DeviceSpec& device, double weight_stream) {
+  Residual residual;
+  residual.key = law.key;
+  residual.rows = static_cast<int>(rows.size());
+  std::vector<double> sizes;
+  double sum = 0;
+  for (const TableRow* row : rows) {
+    const double cold = cold_seconds(*row, weight_stream);
+    constexpr double kVisible = 1.02;
+    if (cold > row->seconds * kVisible) ++residual.streamed;
+    const double relative = law.seconds(row->call, device).value / cold - 1;
+    sum += relative;
+    sizes.push_back(std::abs(relative));
+  }
+  std::sort(sizes.begin(), sizes.end());
+  residual.p50 = quantile(sizes, 0.5);
+  residual.p90 = quantile(sizes, 0.9);
+  residual.worst = sizes.back();
+  residual.bias = sum / static_cast<double>(sizes.size());
+  return residual;
+}
+
+struct Range {
+  const char* name;
+  double low;
+  double high;
+};
+
+// The ranges that residuals are told apart by: tokens of a GEMM or an expert layer.
+std::vector<Range> ranges_for(Op op) {
+  const Range all{"all", 0, 1e300};
+  if (op == Op::gemm || op == Op::moe_experts) {
+    return {all, {"m<=64", 0, 64}, {"64<m<=512", 64.5, 512}, {"m>512", 512.5, 1e300}};
+  }
+  return {all};
+}
+
+void add_residuals(std::vector<Residual>& residuals, const FittedLaw& law, const char* set,
+                   const std::vector<const TableRow*>& rows, bool ranges, const DeviceSpec& device,
+                   double weight_stream) {
+  for (const Range& range : ranges_for(law.key.op)) {
+    std::vector<const TableRow*> inside;
+    for (const TableRow* row : rows) {
+      if (row->call.m >= range.low && row->call.m <= range.high) inside.push_back(row);
+    }
+    if (inside.empty()) continue;
+    residuals.push_back(judge(law, inside, device, weight_stream));
+    residuals.back().set = set;
+    residuals.back().range = range.name;
+    if (!ranges) return;
+  }
+}
+
+void fit_key(LawFit& fit, const LawKey& key, const std::vector<const TableRow*>& rows,
+             bool any_experts, const DeviceSpec& device, double weight_stream) {
+  // A surface through fewer rows is a guess; a curve needs less.
+  const std::size_t fewest = axes_for(key, any_experts).size() == 1 ? 3 : 8;
+  if (rows.size() < fewest) return;
+  FittedLaw law = fit_one(key, rows, any_experts, device, weight_stream);
+  const bool ranges = key.op == Op::gemm || any_experts;
+  add_residuals(fit.residuals, law, "fitted", rows, ranges, device, weight_stream);
+  law.band = judge(law, rows, device, weight_stream).p90;
+  std::vector<const TableRow*> seen;
+  std::vector<const TableRow*> held_out;
+  for (const TableRow* row : rows) (is_held_out(row->call) ? held_out : seen).push_back(row);
+  const bool spans = key.op == Op::gemm || key.op == Op::attention_decode ||
+                     key.op == Op::attention_prefill || any_experts;
+  if (spans && !held_out.empty() && seen.size() >= fewest) {
+    const FittedLaw without = fit_one(key, seen, any_experts, device, weight_stream);
+    add_residuals(fit.residuals, without, "held_out", held_out, ranges, device, weight_stream);
+    law.band = std::max(law.band, judge(without, held_out, device, weight_stream).p90);
+  }
+  fit.laws.push_back(std::move(law));
+}
+
+LawFit fit_groups(const std::vector<TableRow>& rows, bool any_experts, const DeviceSpec& device,
+                  double weight_stream) {
+  std::map<LawKey, std::vector<const TableRow*>> groups;
+  for (const TableRow& row : rows) {
+    LawKey key = key_of(row.call);
+    if (any_experts) key.geometry = {};
+    groups[key].push_back(&row);
+  }
+  LawFit fit;
+  for (const auto& [key, members] : groups) {
+    fit_key(fit, key, members, any_experts, device, weight_stream);
+  }
+  return fit;
+}
+
+}  // namespace
+
+LawFit fit_laws(const std::vector<TableRow>& rows, const DeviceSpec& device, double weight_stream) {
+  return fit_groups(rows, false, device, weight_stream);
+}
+
+LawFit fit_any_experts(const std::vector<TableRow>& rows, const DeviceSpec& device,
+                       double weight_stream) {
+  // Geometries that another kernel runs would only widen the spread.
+  std::map<DType, std::map<std::string, int>> kernels;
+  for (const TableRow& row : rows) ++kernels[row.call.weights][row.kernel];
+  std::vector<TableRow> main;
+  for (const TableRow& row : rows) {
+    const auto& counts = kernels[row.call.weights];
+    const auto most =
+        std::max_element(counts.begin(), counts.end(),
+                         [](const auto& a, const auto& b) { return a.second < b.second; });
+    if (row.kernel == most->first) main.push_back(row);
+  }
+  return fit_groups(main, true, device, weight_stream);
+}
+
+double measured_weight_stream(const std::vector<TableRow>& gemms) {
+  constexpr double kLarge = 5e8;  // bytes, four times the largest L2
+  constexpr double kFewTokens = 16;
+  std::map<DType, std::vector<double>> rates;
+  for (const TableRow& row : gemms) {
+    if (row.call.m > kFewTokens || streamed_bytes(row.call) < kLarge) continue;
+    rates[row.call.weights].push_back(streamed_bytes(row.call) / row.seconds);
+  }
+  double best = 0;
+  for (auto& [dtype, values] : rates) {
+    std::sort(values.begin(), values.end());
+    best = std::max(best, quantile(values, 0.5));
+  }
+  return best;
+}
+
+double cold_seconds(const TableRow& row, double weight_stream) {
+  return std::max(row.seconds, streamed_bytes(row.call) / weight_stream);
+}
+
+bool is_held_out(const OpCall& call) {
+  constexpr std::uint64_t kFifth = 5;
+  std::string shape;
+  switch (call.op) {
+    case Op::gemm:
+      shape = fmt::format("{}/{}", call.n, call.k);
+      break;
+    case Op::moe_experts:
+      shape = fmt::format("{}/{}/{}", call.hidden, call.experts, call.top_k);
+      break;
+    default:
+      shape = fmt::format("{}/{}", call.query_heads, call.kv_heads);
+      break;
+  }
+  return fnv1a(shape) % kFifth == 0;
+}
+
+}  // namespace plateau
