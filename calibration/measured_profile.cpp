@@ -6,7 +6,6 @@
 
 #include "calibration/csv.h"
 #include "calibration/measured_rows.h"
-#include "calibration/op_features.h"
 
 namespace plateau {
 
@@ -23,15 +22,11 @@ constexpr double kUnknownBoardBand = 0.15;  // the spread between boards of one 
 constexpr double kKnownBoardBand = 0.03;
 constexpr double kOtherBoardBand = 0.06;
 
-double band_of(const ScatterSurface::Answer& answer) {
-  switch (answer.source) {
-    case Source::measured:
-      return kMeasuredBand;
-    case Source::interpolated:
-      return kInterpolatedBand + kOtherGeometryBand * std::min(1.0, answer.nearest);
-    default:
-      return kExtrapolatedBand;
-  }
+double band_of(const OpSurfaces::Answer& answer) {
+  if (answer.source == Source::extrapolated) return kExtrapolatedBand;
+  if (!answer.own_geometry)
+    return kInterpolatedBand + kOtherGeometryBand * std::min(1.0, answer.nearest);
+  return answer.source == Source::measured ? kMeasuredBand : kInterpolatedBand;
 }
 
 double log_interpolate(double x, double x0, double y0, double x1, double y1) {
@@ -48,21 +43,7 @@ std::string path_name(Interconnect interconnect) {
 MeasuredProfile::MeasuredProfile(ProfileMeta meta, const ProfileOptions& options,
                                  const std::string& folder)
     : meta_(std::move(meta)) {
-  const std::vector<MeasuredRow> rows = read_measured_rows(folder, meta_.device.sm_clock_mhz);
-  for (const MeasuredRow& row : rows) {
-    double& floor = floors_[row.call.op];
-    floor = floor == 0 ? row.seconds : std::min(floor, row.seconds);
-  }
-  std::map<Op, std::vector<ScatterSurface::Point>> points;
-  for (const MeasuredRow& row : rows) {
-    const OpPoint at = op_point(row.call, meta_.device, floor_of(row.call.op));
-    points[row.call.op].push_back(
-        {{at.features.begin(), at.features.begin() + static_cast<std::ptrdiff_t>(at.dims)},
-         at.reference_s,
-         row.seconds});
-  }
-  for (const auto& [op, of_op] : points) surfaces_[op] = ScatterSurface(of_op);
-  power_ = MeasuredPower(rows, meta_.power_states.wait.value, meta_.board);
+  read_kernels(folder, options);
   const std::string board = options.board.empty() ? meta_.board : options.board;
   const auto known = meta_.boards.find(board);
   if (known != meta_.boards.end()) {
@@ -77,13 +58,44 @@ MeasuredProfile::MeasuredProfile(ProfileMeta meta, const ProfileOptions& options
   if (options.ranks > 1) read_collectives(folder, options);
 }
 
+void MeasuredProfile::read_kernels(const std::string& folder, const ProfileOptions& options) {
+  const std::vector<MeasuredRow> rows = read_measured_rows(folder, meta_.device.sm_clock_mhz);
+  for (const MeasuredRow& row : rows) {
+    double& floor = floors_[row.call.op];
+    floor = floor == 0 ? row.seconds : std::min(floor, row.seconds);
+  }
+  for (const auto& [op, floor] : floors_) surfaces_.try_emplace(op, meta_.device, floor);
+  for (const MeasuredRow& row : rows) surfaces_.at(row.call.op).add(row.call, row.seconds);
+  power_ = MeasuredPower(rows, meta_.power_states.wait.value, meta_.board);
+  if (!meta_.fill_from.empty()) fill_from(options);
+}
+
+// Geometries that this profile lacks, from another measurement of the same kernels (meta.yaml names
+// the operations whose times agree where both measured them).
+void MeasuredProfile::fill_from(const ProfileOptions& options) {
+  const std::string folder = options.data_dir + "/calibration/data/" + meta_.fill_from;
+  std::vector<MeasuredRow> wanted;
+  for (const MeasuredRow& row : read_measured_rows(folder, meta_.device.sm_clock_mhz)) {
+    const auto& ops = meta_.fill_operations;
+    if (std::find(ops.begin(), ops.end(), name_of(row.call.op)) == ops.end()) continue;
+    const auto own = surfaces_.find(row.call.op);
+    if (own == surfaces_.end() || !own->second.knows(row.call)) wanted.push_back(row);
+  }
+  for (const MeasuredRow& row : wanted) {
+    const auto floor = floors_.try_emplace(row.call.op, row.seconds).first;
+    surfaces_.try_emplace(row.call.op, meta_.device, floor->second)
+        .first->second.add(row.call, row.seconds);
+  }
+}
+
 void MeasuredProfile::read_collectives(const std::string& folder, const ProfileOptions& options) {
   const CsvTable table = CsvTable::read(folder + "/collectives.csv");
   const std::string path = path_name(options.interconnect);
   const std::size_t op = table.column("op"), at_path = table.column("path"),
                     gpus = table.column("gpus"), bytes = table.column("bytes"),
                     graph = table.column("cuda_graph"), latency = table.column("latency_us"),
-                    power = table.column("power_w"), at_board = table.column("board");
+                    power = table.column("power_w"),
+                    at_board = table.has("board") ? table.column("board") : table.columns().size();
   for (std::size_t row = 0; row < table.rows(); ++row) {
     if (table.text(row, op) != "all_reduce" || table.text(row, at_path) != path ||
         table.number(row, graph) != 1)
@@ -94,7 +106,9 @@ void MeasuredProfile::read_collectives(const std::string& folder, const ProfileO
     measured_ranks_ = ranks;
     all_reduce_.push_back(
         {table.number(row, bytes), table.number(row, latency) * 1e-6, table.number(row, power)});
-    const auto board = meta_.boards.find(std::string(table.text(row, at_board)));
+    const auto board = at_board == table.columns().size()
+                           ? meta_.boards.find(meta_.board)
+                           : meta_.boards.find(std::string(table.text(row, at_board)));
     if (board != meta_.boards.end()) collective_gain_ = gain_ / board->second;
   }
   if (all_reduce_.empty()) {
@@ -201,10 +215,9 @@ OpCost MeasuredProfile::cost(const OpCall& call) const {
                                 " has measured " + name_of(call.op) + " in bf16 only, not " +
                                 name_of(call.weights));
   }
-  const OpPoint at = op_point(call, meta_.device, floor_of(call.op));
-  const ScatterSurface::Answer answer = surface->second.at(at.features.data(), at.reference_s);
-  return {Estimate::within(answer.value, band_of(answer), answer.source),
-          watts(power_.dynamic_watts(call, answer.value), gain_)};
+  const OpSurfaces::Answer answer = surface->second.at(call);
+  return {Estimate::within(answer.seconds, band_of(answer), answer.source),
+          watts(power_.dynamic_watts(call, answer.seconds), gain_)};
 }
 
 }  // namespace plateau

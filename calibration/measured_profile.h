@@ -1,7 +1,7 @@
 // A profile made of one engine's own measurements: every operation of its step timed on its own, at
 // many shapes.
 //
-// Times come from kernels.csv through one ScatterSurface per operation (exact at measured shapes);
+// Times come from kernels.csv through OpSurfaces (exact at measured shapes);
 // collectives from collectives.csv along the tensor's bytes; watts from MeasuredPower and, for
 // collectives, from their own column. Operations of the step that were measured inside another one
 // (sampling inside lm_head_argmax) cost nothing here. What was not measured is refused, except
@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "calibration/measured_power.h"
+#include "calibration/op_surfaces.h"
 #include "calibration/profile.h"
 #include "calibration/profile_meta.h"
-#include "calibration/scatter_surface.h"
 
 namespace plateau {
 
@@ -41,6 +41,8 @@ class MeasuredProfile : public Profile {
     double watts = 0;
   };
 
+  void read_kernels(const std::string& folder, const ProfileOptions& options);
+  void fill_from(const ProfileOptions& options);
   void read_collectives(const std::string& folder, const ProfileOptions& options);
   double floor_of(Op op) const;
   OpCost collective(const OpCall& call) const;
@@ -50,7 +52,7 @@ class MeasuredProfile : public Profile {
 
   ProfileMeta meta_;
   std::vector<std::string> warnings_;
-  std::map<Op, ScatterSurface> surfaces_;
+  std::map<Op, OpSurfaces> surfaces_;
   std::map<Op, double> floors_;
   MeasuredPower power_;
   double gain_ = 1;       // of the board predicted for, relative to the profile's own

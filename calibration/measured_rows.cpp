@@ -63,6 +63,11 @@ struct Columns {
       sm_mhz;
 };
 
+bool is_gemm(std::string_view op) {
+  return op == "qkv_gemm" || op == "o_gemm" || op == "gemm" || op == "lm_head_argmax" ||
+         op == "qkv_gemm_fp8" || op == "o_gemm_fp8";
+}
+
 void set_attention(OpCall& call, const Geometry& geometry) {
   call.query_heads = geometry.query_heads;
   call.kv_heads = geometry.kv_heads;
@@ -83,8 +88,9 @@ bool set_shape(const CsvTable& table, std::size_t row, const Columns& at, const 
   } else if (op == "rope_kv_write") {
     call.op = Op::rope_kv_write;
     call.k = (geometry.query_heads + 2 * geometry.kv_heads) * geometry.head_dim;
-  } else if (op == "qkv_gemm" || op == "o_gemm" || op == "gemm" || op == "lm_head_argmax") {
+  } else if (is_gemm(op)) {
     call.op = op == "lm_head_argmax" ? Op::lm_head : Op::gemm;
+    if (op.size() > 4 && op.substr(op.size() - 4) == "_fp8") call.weights = DType::fp8;
     call.n = table.number(row, at.n);
     call.k = table.number(row, at.k);
   } else if (op == "attention_decode") {

@@ -43,6 +43,7 @@ class MetaReader {
     clock();
     interconnect();
     boards();
+    fill();
     provenance();
     tables();
     reader_.finish();
@@ -162,6 +163,15 @@ class MetaReader {
       meta_.boards[name] = board.required<double>("gain", {0.01, 100});
       (void)board.optional<std::string>("note");
     }
+  }
+
+  void fill() {
+    if (!reader_.has("fill_from")) return;
+    ConfigReader reader = reader_.section("fill_from");
+    meta_.fill_from = reader.required<std::string>("profile");
+    meta_.fill_operations =
+        reader.list<std::string>("operations").value_or(std::vector<std::string>{});
+    (void)reader.optional<std::string>("note");
   }
 
   void provenance() {

@@ -17,12 +17,17 @@
 //     interconnect: nvlink | pcie | pcie_host_staged, what the collectives were measured on
 //     weight_stream: TERM, fastest read of data that no cache holds
 //     small_kernel: TERM, time of an elementwise kernel with nothing to do
+//   kind measured also
+//     fill_from: {profile: h200-sxm/.., operations: [gemm, moe_experts], note}, another
+//     measurement of the same kernels, for geometries that this one lacks
+//   clock: {max: 2430 MHz, min, knee, voltage_rise, static: 100 W, base_share, source, note}
 //   provenance: {source, licence, date, engine, driver, tool, changes}
 //   tables: {laws.csv: {noise: 0.02}, ...}
 #pragma once
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "calibration/profile.h"
 #include "models/clock.h"
@@ -39,8 +44,10 @@ struct ProfileMeta {
   ClockLaw clock;
   std::string board;                     // the profile's own
   std::map<std::string, double> boards;  // name -> gain
-  Estimate weight_stream;                // bytes/s; 0: not given
-  Estimate small_kernel;                 // s; 0: not given
+  std::string fill_from;                 // measured only; "": none
+  std::vector<std::string> fill_operations;
+  Estimate weight_stream;  // bytes/s; 0: not given
+  Estimate small_kernel;   // s; 0: not given
   Interconnect interconnect = Interconnect::nvlink;
   Provenance provenance;
 };

@@ -1,4 +1,4 @@
-"""What machine this is, whether it can be measured, and meta.yaml."""
+"""What machine this is, whether it can be measured, and collection.yaml."""
 
 import datetime
 import json
@@ -117,7 +117,7 @@ def other_boards(runs, board_id):
 
 
 def write_meta(folder, description, settings, runs):
-    """meta.yaml: how these files came to be. `runs` holds every run of the folder, this one last."""
+    """collection.yaml: how these files came to be. `runs` holds every run of the folder, this one last."""
     values = {
         "profile": {
             "source": "measured on this machine",
@@ -131,11 +131,15 @@ def write_meta(folder, description, settings, runs):
         "settings": settings,
         "runs": {f"run{i + 1}": run for i, run in enumerate(runs)},
     }
-    tables.write_text(os.path.join(folder, "meta.yaml"), tables.yaml_text(values))
+    tables.write_text(os.path.join(folder, "collection.yaml"), tables.yaml_text(values))
+    if os.path.exists(os.path.join(folder, "kernels.csv")) and os.path.exists(os.path.join(folder, "roofline.csv")):
+        from . import profile_files
+
+        profile_files.write(folder, description, values["profile"])
 
 
 def close_run(folder, description, settings, run):
-    """Adds this run to runs.jsonl and rewrites meta.yaml."""
+    """Adds this run to runs.jsonl and rewrites collection.yaml and the profile's meta.yaml."""
     runs = earlier_runs(folder) + [run]
     with open(os.path.join(folder, "runs.jsonl"), "a") as file:
         file.write(json.dumps(run) + "\n")
