@@ -9,6 +9,7 @@ roofline reached.
 
 import csv
 import os
+import re
 import statistics
 import sys
 
@@ -61,12 +62,15 @@ def launch_terms(folder):
     def of(quantity):
         return [float(row["value_us"]) for row in table if row["quantity"] == quantity]
 
+    graph_step = statistics.median(of("graph_step") or [0.0])
     eager = of("eager_layer_host") + of("eager_prefill_layer_host")
     prepare = sorted((float(row["batch"]), float(row["value_us"])) for row in table if row["quantity"] == "host_prepare")
     step_us, request_us = line_through(prepare)
     return {
         "graph_gap": median_term(of("graph_gap"), "us", "a captured layer less its operations alone, per operation", floor=0),
-        "graph_layer": median_term(of("graph_layer"), "us", "a synchronised replay against back-to-back ones, per layer", floor=0),
+        "graph_layer": median_term(
+            layer_costs(table, graph_step), "us",
+            "a synchronised replay against back-to-back ones, less the launch, per layer", floor=0),
         "graph_step": median_term(of("graph_step"), "us", "launch of one graph"),
         "eager_gap": term(0, "us", 0, "assumed", "counted by layer"),
         "eager_layer": median_term(of("eager_layer"), "us", "GPU-bound eager layer less its operations"),
@@ -76,6 +80,16 @@ def launch_terms(folder):
         "host_step": term(step_us, "us", 0.5, "measured", "host_prepare at no request"),
         "host_request": term(request_us, "us", 0.5, "measured", "slope of host_prepare"),
     }
+
+
+def layer_costs(table, graph_step_us):
+    """graph_layer rows hold (synchronised - back to back) / layers, which contains the launch once per replay."""
+    costs = []
+    for row in table:
+        layers = re.search(r"(\d+) layers", row["detail"] or "")
+        if row["quantity"] == "graph_layer" and layers:
+            costs.append(float(row["value_us"]) - graph_step_us / int(layers.group(1)))
+    return costs
 
 
 def line_through(points):
