@@ -108,6 +108,22 @@ double reference_seconds(const OpCall& call, const DeviceSpec& device) {
   return std::hypot(work.flops / peak_of(call, device), work.bytes / device.memory_bandwidth);
 }
 
+OpCall as_tabulated(const OpCall& call) {
+  constexpr double kLatentRank = 512;
+  constexpr double kNopeDim = 128;
+  constexpr double kValueDim = 128;
+  constexpr double kPrefillHeadDim = 192;
+  OpCall known = call;
+  if (call.op == Op::mla_bmm) {
+    const bool before = call.n > call.k;
+    known.k = before ? kNopeDim : kLatentRank;
+    known.n = before ? kLatentRank : kValueDim;
+  } else if (call.op == Op::mla_prefill) {
+    known.head_dim = kPrefillHeadDim;
+  }
+  return known;
+}
+
 double streamed_bytes(const OpCall& call) {
   const double element = bytes_per_element(call.weights);
   const double cached = call.sequences * call.context_tokens;
@@ -137,7 +153,15 @@ Estimate FittedLaw::seconds(const OpCall& call, const DeviceSpec& device) const 
   constexpr double kLeastOutside = 0.25;  // nobody knows better just beyond a table
   constexpr double kPerLog = 0.1;
   const KnotGrid::Answer answer = ln_utilisation.at(point(call));
-  const double time = std::max(floor_s, reference_seconds(call, device) * std::exp(-answer.value));
+  double time = reference_seconds(call, device) * std::exp(-answer.value);
+  if (key.op == Op::mla_bmm || key.op == Op::mla_prefill) {
+    const double known = reference_seconds(as_tabulated(call), device);
+    const std::vector<double>& grid = ln_utilisation.values();
+    const double best = *std::max_element(grid.begin(), grid.end());
+    time = known * std::exp(-answer.value) +
+           (reference_seconds(call, device) - known) * std::exp(-best);
+  }
+  time = std::max(floor_s, time);
   if (answer.beyond <= kOnTheEdge) return Estimate::within(time, band, Source::interpolated);
   const double wider = std::max(2 * band, kLeastOutside) + kPerLog * answer.beyond;
   Estimate estimate = Estimate::within(time, wider, Source::extrapolated);

@@ -9,6 +9,10 @@
 // by both, and because a surface fitted to a ratio without a kink needs fewer knots. `floor` is the
 // shortest time of any row fitted.
 //
+// MLA kernels were tabulated for one model's head widths only (DeepSeek's); for another model's the
+// law prices the tabulated widths and adds the difference of the references at the best utilisation
+// of the grid: a wider head costs work, not a second launch.
+//
 // Inside the knots the answer is interpolated, with the 90th percentile of the fit's relative
 // residual as band. Outside, the edge's utilisation is held, so that time follows the work; the
 // answer is extrapolated and its band grows by 10 % for every factor e beyond.
@@ -72,6 +76,9 @@ LawKey key_of(const OpCall& call);
 
 // The roofline time that utilisation is measured against.
 double reference_seconds(const OpCall& call, const DeviceSpec& device);
+
+// The call with the head widths that its kernel table was collected with.
+OpCall as_tabulated(const OpCall& call);
 
 // Bytes that must come from memory because no cache holds them from one step to the next: a layer's
 // weights, and at decode its KV. The benchmark loops of the tables reuse one set, which for small

@@ -25,8 +25,8 @@ std::vector<double> geometric(double low, double high, int count) {
 
 // Knots stand where kernels change: at tile heights in m, at the widths of real layers in n and k.
 std::vector<Axis> axes_for(const LawKey& key, bool any_experts) {
-  const std::vector<double> m = {1,   4,   16,   17,   32,   64,   128,  129,
-                                 256, 512, 1024, 2048, 4096, 8192, 32768};
+  const std::vector<double> m = {1,   4,   16,  17,   32,   64,   128,  129,  256,
+                                 257, 512, 513, 1024, 1025, 2048, 4096, 8192, 32768};
   const std::vector<double> n = {32,   128,  256,  512,   1024,  2048, 2560,
                                  4096, 6144, 8192, 12288, 16384, 65536};
   const std::vector<double> k = {32,   128,  256,  512,  1024,  2048,
@@ -80,7 +80,7 @@ std::vector<double> log_knots(const Axis& axis, const std::vector<const TableRow
     low = std::min(low, value);
     high = std::max(high, value);
   }
-  constexpr double kApart = 1.05;
+  constexpr double kApart = 1.0009;  // tiles end at m = 512 and begin anew at 513
   std::vector<double> knots = {std::log(low)};
   for (const double knot : axis.knots) {
     if (knot > low * kApart && knot * kApart < high) knots.push_back(std::log(knot));

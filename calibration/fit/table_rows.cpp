@@ -14,10 +14,6 @@ namespace {
 
 // DeepSeek's latent attention, whose shapes the MLA kernel tables were collected with.
 constexpr double kLatent = 512 + 64;
-constexpr double kLatentRank = 512;
-constexpr double kNopeDim = 128;
-constexpr double kValueDim = 128;
-constexpr double kPrefillHeadDim = 192;
 // Sparse indexer of DeepSeek-V3.2 and GLM-5.
 constexpr double kIndexHeads = 32;
 constexpr double kIndexDim = 128;
@@ -225,8 +221,8 @@ TableRows mla_rows(const std::string& path, const std::string& file, bool prefil
     call.context_tokens = walk.number("isl") + step;
     call.query_heads = walk.number("num_heads");
     call.kv_heads = prefill ? call.query_heads : 1;
-    call.head_dim = prefill ? kPrefillHeadDim : kLatent;
-    walk.keep(call);
+    call.head_dim = kLatent;
+    walk.keep(as_tabulated(call));
   }
   return walk.take();
 }
@@ -283,9 +279,8 @@ TableRows mla_bmm_rows(const std::string& path, const std::string& file) {
     OpCall call = call_of(Op::mla_bmm, *dtype);
     call.m = walk.number("num_tokens");
     call.query_heads = walk.number("num_heads");
-    call.k = before ? kNopeDim : kLatentRank;
-    call.n = before ? kLatentRank : kValueDim;
-    walk.keep(call);
+    call.n = before ? 1 : 0;  // only which of the two widths is larger
+    walk.keep(as_tabulated(call));
   }
   return walk.take();
 }

@@ -111,6 +111,24 @@ TEST_CASE("fitted law: calls find their key") {
   CHECK(key_of(call).geometry[0] == 1);
 }
 
+TEST_CASE("fitted law: a wider head than the tabulated one costs its work, not another launch") {
+  FittedLaw law = toy_law();
+  law.key = {Op::mla_bmm, DType::bf16, {1, 0, 0, 0}};
+  law.floor_s = 0;
+  OpCall call;
+  call.op = Op::mla_bmm;
+  call.m = 1;
+  call.query_heads = 8;
+  call.k = 512;
+  call.n = 128;
+  const DeviceSpec device = toy_device();
+  const double known = reference_seconds(call, device);
+  CHECK(law.seconds(call, device).value == doctest::Approx(known / 0.2));
+  call.n = 256;  // GLM-5
+  const double more = reference_seconds(call, device) - known;
+  CHECK(law.seconds(call, device).value == doctest::Approx(known / 0.2 + more / 0.8));
+}
+
 TEST_CASE("fitted law: written and read back") {
   FittedLaw other = toy_law();
   other.key = {Op::moe_experts, DType::nvfp4, {6144, 256, 256, 8}};
