@@ -27,6 +27,12 @@ DEVICES = {
     "NVIDIA RTX PRO 6000 Blackwell Server Edition": ("rtx-pro-6000-server", 1597, 467.8, 935.6, 1871.2),
 }
 
+# What a lower clock does to watts (docs/models.md), where it is known: knee of the voltage, (V(max)/V(knee))^2 - 1.
+CLOCKS = {
+    "NVIDIA H200": {"min": "345 MHz", "knee": "1400 MHz", "voltage_rise": 0.25, "base_share": 0.28, "source": "interpolated",
+                    "note": "clocks at which looped kernels of kernels.csv settle under the 700 W limit"},
+}
+
 
 def rows(folder, name):
     path = os.path.join(folder, name)
@@ -160,12 +166,23 @@ def write(folder, machine, provenance):
         "device": device_of(folder, machine),
         "launch": launch_terms(folder),
         "power": power_terms(folder),
+        "clock": clock_of(folder, machine),
         "board": board,
         "boards": {board: {"gain": 1}},
         "provenance": provenance,
         "tables": present,
     }
+    values = {key: value for key, value in values.items() if value is not None}
     tables.write_text(os.path.join(folder, "meta.yaml"), tables.yaml_text(values))
+
+
+def clock_of(folder, machine):
+    """None where nothing is known: power caps and clocks are then refused for this profile."""
+    known = CLOCKS.get(machine["name"])
+    if known is None:
+        return None
+    idle = power_terms(folder)["idle"]["value"]
+    return {"max": f"{machine['sm_clock_max_mhz']:g} MHz", "static": idle, **known}
 
 
 def read_collection(folder):
