@@ -31,6 +31,13 @@ RoutingLaw::Kind kind_of(RoutingConfig::Law law) {
   return RoutingLaw::Kind::uniform;
 }
 
+Workload load_workload(const Scenario& scenario, const ResolvedEngine& engine) {
+  const auto scheduler = make_scheduler(engine.scheduler, engine.limits);
+  return Workload(scenario, [&scheduler](std::int64_t input, std::int64_t output) {
+    return scheduler->fits_alone(input, output);
+  });
+}
+
 }  // namespace
 
 ProfileOptions profile_options(const Scenario& scenario, const std::string& data_dir) {
@@ -76,10 +83,12 @@ Deployment::Deployment(const Scenario& scenario, std::shared_ptr<const Profile> 
       profile_(std::move(profile)),
       routing_(routing),
       engine_(resolve_engine(scenario_, profile_->device())),
+      workload_(load_workload(scenario_, engine_)),
       placement_{scenario_.parallel, engine_.kv_dtype, engine_.vocab_parallel},
       power_limit_w_(scenario_.hardware.power_limit_w.value_or(profile_->device().power_limit_w)) {
   warnings_ = scenario_.warnings;
   warnings_.insert(warnings_.end(), engine_.warnings.begin(), engine_.warnings.end());
+  warnings_.insert(warnings_.end(), workload_.warnings().begin(), workload_.warnings().end());
   warnings_.insert(warnings_.end(), profile_->warnings().begin(), profile_->warnings().end());
   check_clock();
   // Prices one small step: what the profile cannot price is the user's to know before anything

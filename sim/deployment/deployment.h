@@ -12,6 +12,7 @@
 #include "calibration/profile.h"
 #include "models/routing.h"
 #include "sim/deployment/engine_limits.h"
+#include "sim/deployment/workload.h"
 #include "sim/engine/step_timer.h"
 #include "sim/report/report.h"
 #include "sim/scenario/scenario.h"
@@ -35,6 +36,7 @@ class Deployment : public StepTimer {
 
   const Scenario& scenario() const { return scenario_; }
   const ResolvedEngine& engine() const { return engine_; }
+  const Workload& workload() const { return workload_; }
   const Profile& profile() const { return *profile_; }
   ExpertRouting& routing() { return routing_; }
   const std::vector<std::string>& warnings() const { return warnings_; }
@@ -46,6 +48,7 @@ class Deployment : public StepTimer {
   std::shared_ptr<const Profile> profile_;
   ExpertRouting routing_;
   ResolvedEngine engine_;
+  Workload workload_;
   Placement placement_;
   double power_limit_w_ = 0;  // in force
   StepCost cost_;

@@ -132,7 +132,9 @@ void resolve_simple(const Scenario& scenario, ResolvedEngine& resolved) {
   resolved.vocab_parallel = false;  // the measured engine replicates embedding and head
 }
 
+// Of a trace: sim/deployment/workload.h.
 void check_longest_request(const Scenario& scenario, const ResolvedEngine& resolved) {
+  if (scenario.workload.client == WorkloadConfig::Client::trace) return;
   const std::int64_t input = length_range(scenario.workload.input).high;
   const std::int64_t output = length_range(scenario.workload.output).high;
   const auto scheduler = make_scheduler(resolved.scheduler, resolved.limits);

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "models/memory.h"
-#include "sim/engine/closed_loop.h"
 #include "sim/engine/simulation.h"
 #include "sim/report/report_builder.h"
 
@@ -14,22 +13,8 @@ namespace plateau {
 
 namespace {
 
-std::string thousands(std::int64_t value) {
-  std::string digits = std::to_string(value);
-  for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3)
-    digits.insert(static_cast<std::size_t>(at), ",");
-  return digits;
-}
-
-std::string length_text(const LengthConfig& length) {
-  if (length.law == LengthConfig::Law::fixed) return thousands(length.tokens);
-  const LengthRange range = length_range(length);
-  return thousands(range.low) + "-" + thousands(range.high);
-}
-
 Subject subject_of(const Deployment& deployment) {
   const Scenario& scenario = deployment.scenario();
-  const WorkloadConfig& workload = scenario.workload;
   Subject subject;
   subject.file = scenario.file;
   subject.question = scenario.question;
@@ -39,20 +24,13 @@ Subject subject_of(const Deployment& deployment) {
   subject.engine = deployment.engine().scheduler +
                    (scenario.engine.version.empty() ? "" : " " + scenario.engine.version) +
                    fmt::format(", tp {}", scenario.parallel.tp);
-  subject.load =
-      thousands(workload.concurrency) + (workload.concurrency == 1 ? " client" : " clients");
-  subject.workload =
-      fmt::format("{}, {} requests of {} in / {} out", subject.load, thousands(workload.requests),
-                  length_text(workload.input), length_text(workload.output));
+  subject.load = deployment.workload().load_text();
+  subject.workload = deployment.workload().text();
   return subject;
 }
 
-// How many of the longest requests the pool holds to their end (full residency).
-std::int64_t wall_of(const Deployment& deployment) {
-  const EngineLimits& limits = deployment.engine().limits;
-  const WorkloadConfig& workload = deployment.scenario().workload;
-  const std::int64_t tokens =
-      length_range(workload.input).high + length_range(workload.output).high;
+// How many requests of `tokens` each the pool holds to their end (full residency).
+std::int64_t wall_of(const EngineLimits& limits, std::int64_t tokens) {
   const std::int64_t pages = (tokens + limits.page_tokens - 1) / limits.page_tokens;
   return limits.pool_tokens / limits.page_tokens / std::max<std::int64_t>(1, pages);
 }
@@ -64,7 +42,8 @@ KvReport kv_of(const Deployment& deployment) {
   kv.bytes_per_token_per_gpu = static_cast<double>(engine.pool.cell_bytes);
   kv.page_tokens = engine.limits.page_tokens;
   kv.source = engine.kv_source;
-  kv.wall_requests = wall_of(deployment);
+  if (const auto longest = deployment.workload().longest())
+    kv.wall_requests = wall_of(engine.limits, *longest);
   if (engine.pool.unexplained_gib) kv.unexplained_bytes = *engine.pool.unexplained_gib * kGiB;
   return kv;
 }
@@ -84,28 +63,24 @@ ProvenanceReport provenance_of(const Deployment& deployment) {
   return report;
 }
 
-// Mean context of a decode step in the middle of a request's life.
-double typical_context(const WorkloadConfig& workload) {
-  const auto mean = [](const LengthConfig& length) {
-    const LengthRange range = length_range(length);
-    return 0.5 * static_cast<double>(range.low + range.high);
-  };
-  return mean(workload.input) + 0.5 * mean(workload.output);
-}
-
-// Pure decode at batches up to what this load can reach.
+// Pure decode at batches up to what this load can reach, each request in the middle of its life.
 std::vector<CurvePoint> decode_curve(Deployment& deployment) {
-  const WorkloadConfig& workload = deployment.scenario().workload;
-  const double largest = static_cast<double>(std::min(
-      {static_cast<std::int64_t>(workload.concurrency), deployment.engine().limits.max_running,
-       std::max<std::int64_t>(1, wall_of(deployment))}));
+  const Workload& workload = deployment.workload();
+  const EngineLimits& limits = deployment.engine().limits;
+  const auto typical =
+      static_cast<std::int64_t>(std::ceil(workload.mean_input() + workload.mean_output()));
+  const std::int64_t wall = wall_of(limits, workload.longest().value_or(typical));
+  std::int64_t reach = std::min(limits.max_running, std::max<std::int64_t>(1, wall));
+  reach = std::min(reach, workload.open_loop() ? workload.requests()
+                                               : static_cast<std::int64_t>(workload.clients()));
+  const double context = workload.mean_input() + 0.5 * workload.mean_output();
+  const auto largest = static_cast<double>(reach);
   constexpr int kPoints = 16;
   std::vector<CurvePoint> curve;
   for (int i = 0; i <= kPoints; ++i) {
     const double batch = std::round(std::pow(largest, static_cast<double>(i) / kPoints));
     if (!curve.empty() && batch <= curve.back().running) continue;
-    const StepCost& step =
-        deployment.cost(deployment.decode_shape(batch, typical_context(workload)));
+    const StepCost& step = deployment.cost(deployment.decode_shape(batch, context));
     curve.push_back({batch, batch / step.seconds});
   }
   return curve;
@@ -135,9 +110,7 @@ ReportContext context_of(Deployment& deployment, const RunOptions& options) {
   context.device = deployment.profile().device();
   context.power_cap_w = scenario.hardware.power_limit_w;
   context.host_source = deployment.profile().launch().host_step.source;
-  context.clients = scenario.workload.client == WorkloadConfig::Client::closed_loop
-                        ? scenario.workload.concurrency
-                        : 0;
+  context.clients = deployment.workload().clients();
   context.max_running_requests = limits.max_running;
   context.prefill_token_budget =
       limits.chunk_tokens > 0 ? limits.chunk_tokens : limits.sglang.max_prefill_tokens;
@@ -177,14 +150,13 @@ StepReport step_report(Deployment& deployment, const StepShape& shape) {
 }  // namespace
 
 Report run(Deployment& deployment, const RunOptions& options) {
-  const Scenario& scenario = deployment.scenario();
   const ReportContext context = context_of(deployment, options);
   ReportBuilder builder(context);
   const auto scheduler = make_scheduler(deployment.engine().scheduler, deployment.engine().limits);
-  ClosedLoopClient client(scenario.workload, scenario.seed);
+  const auto client = deployment.workload().client();
   std::vector<Observer*> observers = {&builder};
   observers.insert(observers.end(), options.observers.begin(), options.observers.end());
-  Simulation simulation(*scheduler, client, deployment, host_law(deployment.profile().launch()),
+  Simulation simulation(*scheduler, *client, deployment, host_law(deployment.profile().launch()),
                         observers);
   simulation.run();
   return builder.finish();

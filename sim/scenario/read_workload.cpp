@@ -9,6 +9,7 @@ namespace plateau {
 
 namespace {
 
+using Client = WorkloadConfig::Client;
 using Law = LengthConfig::Law;
 
 const ConfigReader::Choices<Law> kLengthLaws = {{"fixed", Law::fixed},
@@ -59,8 +60,10 @@ std::optional<double> parse_per_client(const std::string& text) {
 
 void read_requests(ConfigReader* workload, WorkloadConfig* config) {
   const ConfigNode* node = workload->raw("requests");
+  config->requests_given = node != nullptr;
   if (node == nullptr) {
-    workload->complain("requests", "is missing", "write a count, or `3 per client`");
+    if (config->client != Client::trace)
+      workload->complain("requests", "is missing", "write a count, or `3 per client`");
     return;
   }
   if (node->kind != ConfigNode::Kind::scalar || node->text.find("per") == std::string::npos) {
@@ -71,6 +74,10 @@ void read_requests(ConfigReader* workload, WorkloadConfig* config) {
   if (!per_client) {
     workload->complain("requests", "`" + node->text + "` is not understood",
                        "write a count, or `3 per client`");
+    return;
+  }
+  if (config->client != Client::closed_loop) {
+    workload->complain("requests", "an open loop has no number of clients", "write a count");
     return;
   }
   const double total = std::ceil(*per_client * config->concurrency);
@@ -84,38 +91,73 @@ void read_requests(ConfigReader* workload, WorkloadConfig* config) {
   config->requests = static_cast<std::int64_t>(total);
 }
 
-// Keys of clients that are not modelled yet: read and checked, so that the list in unmodelled.cpp
-// is all there is to shorten.
-void read_open_loop(ConfigReader* workload, WorkloadConfig* config) {
-  using Client = WorkloadConfig::Client;
+// Lengths come from a trace, or else both keys are due.
+void read_lengths(ConfigReader* workload, WorkloadConfig* config) {
+  for (const auto& [key, length] :
+       {std::pair<const char*, LengthConfig*>{"input_length", &config->input},
+        {"output_length", &config->output}}) {
+    if (config->client != Client::trace) {
+      read_length(workload, key, length);
+    } else if (workload->raw(key) != nullptr) {
+      workload->complain(key, "a trace has its own lengths",
+                         "remove it (`~` takes an inherited one away)");
+    }
+  }
+}
+
+void read_rate(ConfigReader* workload, WorkloadConfig* config) {
   config->request_rate = workload->quantity("request_rate", Dimension::rate, {1e-6, 1e6});
   const auto burstiness = workload->optional<double>("burstiness", {1e-3, 1e3});
   config->burstiness = burstiness.value_or(1);
-  if (const auto trace = workload->optional<std::string>("trace")) {
-    config->trace = path_from(*workload->raw("trace"), *trace);
-  }
-  const bool rate_due = config->client == Client::poisson || config->client == Client::gamma;
-  if (rate_due && !workload->has("request_rate")) {
+  const bool random = config->client == Client::poisson || config->client == Client::gamma;
+  if (random && !workload->has("request_rate")) {
     workload->complain("request_rate", "is missing", "write request_rate: 4 requests/s");
   }
-  if (!rate_due && workload->has("request_rate")) {
-    workload->complain("request_rate", "a closed loop has no request rate",
-                       "give concurrency, or client: poisson");
+  if (!random && workload->has("request_rate")) {
+    const bool trace = config->client == Client::trace;
+    workload->complain(
+        "request_rate", trace ? "a trace has its own rate" : "a closed loop has no request rate",
+        trace ? "write rate_scale: 2 for twice the load" : "give concurrency, or client: poisson");
+  }
+  if (config->client == Client::gamma && !workload->has("burstiness")) {
+    workload->complain("burstiness", "is missing",
+                       "the gamma shape: 1 is Poisson, below 1 comes in bursts");
   }
   if (config->client != Client::gamma && burstiness) {
     workload->complain("burstiness", "only gamma arrivals have a burstiness");
   }
-  if (config->client != Client::trace && workload->has("trace")) {
-    workload->complain("trace", "only client: trace reads a trace");
+}
+
+void read_trace_keys(ConfigReader* workload, WorkloadConfig* config) {
+  const bool trace = config->client == Client::trace;
+  if (const auto file = workload->optional<std::string>("trace")) {
+    config->trace = path_from(*workload->raw("trace"), *file);
   }
-  if (config->client == Client::trace && !workload->has("trace"))
-    workload->complain("trace", "is missing");
+  config->rate_scale = workload->optional<double>("rate_scale", {1e-6, 1e6}).value_or(1);
+  config->drop_oversized = workload->choose("oversized", {"refuse", "drop"}) == 1;
+  if (trace && !workload->has("trace")) {
+    workload->complain("trace", "is missing", "a CSV of arrival_ms, input_tokens, output_tokens");
+  }
+  for (const char* key : {"trace", "rate_scale", "oversized"}) {
+    if (!trace && workload->has(key)) workload->complain(key, "only client: trace reads a trace");
+  }
+}
+
+void read_concurrency(ConfigReader* workload, WorkloadConfig* config) {
+  const bool closed = config->client == Client::closed_loop;
+  const auto concurrency = workload->optional<int>("concurrency", {1, kMostClients});
+  config->concurrency = concurrency.value_or(1);
+  if (closed && !workload->has("concurrency"))
+    workload->complain("concurrency", "is missing", "the number of clients");
+  if (!closed && workload->has("concurrency")) {
+    workload->complain("concurrency", "an open loop has no number of clients",
+                       "remove it (`~` takes an inherited one away), or write client: closed_loop");
+  }
 }
 
 }  // namespace
 
 void read_workload(ConfigReader workload, WorkloadConfig* config) {
-  using Client = WorkloadConfig::Client;
   refuse_unmodelled("workload", &workload);
   config->client = workload
                        .one_of<Client>("client", {{"closed_loop", Client::closed_loop},
@@ -123,16 +165,12 @@ void read_workload(ConfigReader workload, WorkloadConfig* config) {
                                                   {"gamma", Client::gamma},
                                                   {"trace", Client::trace}})
                        .value_or(Client::closed_loop);
-  const auto concurrency = workload.optional<int>("concurrency", {1, kMostClients});
-  if (config->client == Client::closed_loop && !workload.has("concurrency")) {
-    workload.complain("concurrency", "is missing", "the number of clients");
-  }
-  config->concurrency = concurrency.value_or(1);
+  read_concurrency(&workload, config);
   read_requests(&workload, config);
-  read_length(&workload, "input_length", &config->input);
-  read_length(&workload, "output_length", &config->output);
+  read_lengths(&workload, config);
   config->ignore_eos = workload.optional<bool>("ignore_eos").value_or(true);
-  read_open_loop(&workload, config);
+  read_rate(&workload, config);
+  read_trace_keys(&workload, config);
   if (workload.has("random_range_ratio")) {
     workload.raw("random_range_ratio");
     workload.complain("random_range_ratio", "means different things to SGLang and vLLM",

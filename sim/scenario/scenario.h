@@ -41,7 +41,10 @@ struct WorkloadConfig {
   std::optional<double> request_rate;  // open loop, requests/s
   double burstiness = 1;              // gamma shape
   std::string trace;                  // file, seen from the working directory
-  std::int64_t requests = 1;          // total
+  double rate_scale = 1;              // trace: arrival times are divided by it
+  bool drop_oversized = false;        // trace: requests that can never run are left out, not refused
+  std::int64_t requests = 1;          // total; of a trace its first ones, when given
+  bool requests_given = true;         // a trace may leave it out
   double requests_per_client = 0;     // > 0: requests was given as "N per client"
   LengthConfig input;
   LengthConfig output;

@@ -266,10 +266,6 @@ TEST_CASE("what is not modelled yet is refused by name") {
         "attention_dp: 1)\n");
   CHECK(problems_with("tp: 8", "tp: 4, pp: 2") ==
         "s.yaml:4:23: parallel.pp: not modelled yet: pipeline parallelism (only pp: 1)\n");
-  CHECK(problems_with("concurrency: 2048",
-                      "client: poisson\n  request_rate: 4 requests/s\n  concurrency: 8") ==
-        "s.yaml:9:11: workload.client: not modelled yet: Poisson arrivals (only client: "
-        "closed_loop)\n");
   CHECK(problems_with("version: 2026-02", "version: 2026-02\n  speculative_algorithm: EAGLE") ==
         "s.yaml:8:26: engine.speculative_algorithm: not modelled yet: speculative decoding\n");
   CHECK(problems_with("version: 2026-02", "version: 2026-02\n  schedule_policy: lof") ==
