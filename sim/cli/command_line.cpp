@@ -1,0 +1,229 @@
+// Words to commands. CLI11 is heavy, so this is the one file that includes it.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <functional>
+#include <ostream>
+
+#include "calibration/input_error.h"
+#include "sim/cli/commands.h"
+
+namespace plateau {
+
+namespace {
+
+constexpr const char* kExitCodes =
+    "Exit codes: 0 done, 1 our fault, 2 the input is wrong, 3 refused by --strict, 4 the answer "
+    "does not meet what was "
+    "asked.";
+
+void add_sets(CLI::App* command, CommonOptions* common) {
+  command
+      ->add_option("--set", common->sets,
+                   "Set a scenario key: --set workload.concurrency=512 (may be repeated)")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+}
+
+void add_json(CLI::App* command, std::string* json) {
+  command
+      ->add_option("--json", *json,
+                   "Write the result as JSON to FILE, or to the standard output with -")
+      ->type_name("FILE|-");
+}
+
+void add_common(CLI::App* command, CommonOptions* common) {
+  add_sets(command, common);
+  add_json(command, &common->json);
+  command
+      ->add_option("--seed", common->seed, "Seed of every random stream; wins over the scenario's")
+      ->type_name("N")
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{999'999'999'999'999'999}));
+  command->add_flag("--strict", common->strict, "A warning is a refusal: exit code 3");
+  command->add_flag("--quiet", common->quiet, "No warnings and no progress");
+}
+
+void add_scenario(CLI::App* command, std::string* scenario) {
+  command->add_option("scenario", *scenario, "Scenario file (scenarios/*.yaml)")
+      ->required()
+      ->type_name("FILE");
+}
+
+// The commands and the arguments they are parsed into.
+class CommandLine {
+ public:
+  explicit CommandLine(const Terminal& terminal)
+      : app_("Predicts throughput, latency and power of an MoE language model being served."),
+        terminal_(terminal) {
+    app_.name("plateau");
+    app_.footer(kExitCodes);
+    app_.set_version_flag("--version", "plateau " PLATEAU_VERSION);
+    app_.require_subcommand(1);
+    add_run();
+    add_step();
+    add_list();
+    add_calibrate();
+  }
+
+  int run(std::vector<std::string> words) {
+    std::reverse(words.begin(), words.end());  // CLI11 takes them last first
+    try {
+      app_.parse(std::move(words));
+    } catch (const CLI::ParseError& error) {
+      return stop(error);
+    }
+    return chosen_();
+  }
+
+ private:
+  void add_run() {
+    CLI::App* command = app_.add_subcommand("run", "Simulate a scenario and report");
+    add_scenario(command, &run_.scenario);
+    add_common(command, &run_.common);
+    command->callback([this] { chosen_ = [this] { return run_command(run_, terminal_); }; });
+  }
+
+  void add_step() {
+    CLI::App* command =
+        app_.add_subcommand("step", "Price one step of a scenario, operation by operation");
+    add_scenario(command, &step_.scenario);
+    command->add_option("--batch", step_.batch, "Requests in the step")
+        ->required()
+        ->check(CLI::Range(1, 1'000'000));
+    command->add_option("--ctx", step_.context, "Tokens that each request holds")
+        ->required()
+        ->check(CLI::Range(0, 10'000'000));
+    command->add_flag("--prefill", step_.prefill,
+                      "A prefill step of --batch prompts of --ctx tokens");
+    add_common(command, &step_.common);
+    command->callback([this] { chosen_ = [this] { return step_command(step_, terminal_); }; });
+  }
+
+  void add_list() {
+    CLI::App* command = app_.add_subcommand(
+        "list", "What there is: models, devices, profiles, schedulers, routing laws");
+    command
+        ->add_option("what", list_.what,
+                     "Only one of models, devices, profiles, schedulers, routing_laws")
+        ->check(CLI::IsMember({"models", "devices", "profiles", "schedulers", "routing_laws"}));
+    add_json(command, &list_.json);
+    command->callback([this] { chosen_ = [this] { return list_command(list_, terminal_); }; });
+  }
+
+  void add_calibrate() {
+    CLI::App* command =
+        app_.add_subcommand("calibrate", "Fit a calibration profile to published kernel tables");
+    command->add_option("tables", calibrate_.tables, "Folder of tables: SYSTEM/ENGINE/OP.csv.gz")
+        ->required()
+        ->type_name("FOLDER");
+    const auto add = [&](const char* name, std::string* value, const char* description) {
+      return command->add_option(name, *value, description)->type_name("TEXT");
+    };
+    add("--system", &calibrate_.system, "Folder of the tables, e.g. rtx_pro_6000_server")
+        ->required();
+    add("--engine", &calibrate_.engine, "Engine and version of the tables, e.g. sglang-0.5.14")
+        ->required();
+    add("--nccl", &calibrate_.nccl, "Collectives, e.g. nccl-2.29.2")->required();
+    add("--device", &calibrate_.device, "Device of the profile, with a device.yaml")->required();
+    add("--borrow", &calibrate_.borrow_from,
+        "Engine whose tables stand in where this one has none");
+    add("--into", &calibrate_.into, "Folder of profiles (default: the shipped ones)");
+    add("--source", &calibrate_.source, "Where the tables come from")->required();
+    add("--licence", &calibrate_.licence, "Their licence")->required();
+    add("--date", &calibrate_.date, "Their date")->required();
+    add_json(command, &calibrate_.json);
+    command->callback(
+        [this] { chosen_ = [this] { return calibrate_command(calibrate_, terminal_); }; });
+  }
+
+  // --help and --version end well; everything else is a bad input.
+  int stop(const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) {
+      app_.exit(error, *terminal_.out, *terminal_.err);
+      return kDone;
+    }
+    const CLI::App* command = command_of();
+    const std::string name = command == &app_ ? "plateau" : "plateau " + command->get_name();
+    *terminal_.err << name << ": " << sentence_of(error, *command) << "\n";
+    return kBadInput;
+  }
+
+  const CLI::App* command_of() const {
+    const auto parsed = app_.get_subcommands();
+    // Words before the command belong to nobody but the program itself.
+    return parsed.empty() || !app_.remaining().empty() ? &app_ : parsed.front();
+  }
+
+  std::string sentence_of(const CLI::ParseError& error, const CLI::App& command) const {
+    const std::vector<std::string> unexpected = app_.remaining(true);
+    const auto option =
+        std::find_if(unexpected.begin(), unexpected.end(),
+                     [](const std::string& word) { return word.rfind('-', 0) == 0; });
+    if (option != unexpected.end())
+      return "there is no option `" + *option + "`" + did_you_mean(*option, command, true);
+    if (!unexpected.empty() && command.get_parent() == nullptr) {
+      return "there is no command `" + unexpected.front() + "`" +
+             did_you_mean(unexpected.front(), command, false);
+    }
+    if (dynamic_cast<const CLI::ExtrasError*>(&error) !=
+        nullptr) {  // "The following argument was not expected: b.yaml"
+      const std::string text = error.what();
+      return "did not expect `" + text.substr(text.find(": ") + 2) + "`";
+    }
+    if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr &&
+        command.get_parent() == nullptr) {
+      return "which command? One of: " + joined_commands(command) + " (plateau --help)";
+    }
+    return std::string(error.what());
+  }
+
+  static std::string did_you_mean(std::string word, const CLI::App& command, bool option) {
+    word = word.substr(0, word.find('='));
+    std::vector<std::string> names;
+    if (option) {
+      for (const CLI::Option* known : command.get_options()) {
+        for (const std::string& name : known->get_lnames()) names.push_back("--" + name);
+      }
+    } else {
+      for (const CLI::App* known : command.get_subcommands({})) names.push_back(known->get_name());
+    }
+    const std::string near = closest(word, names);
+    if (!near.empty()) return " (did you mean `" + near + "`?)";
+    if (option && command.get_parent() == nullptr) return " (options come after the command)";
+    return option || names.empty() ? "" : " (one of: " + joined_commands(command) + ")";
+  }
+
+  static std::string joined_commands(const CLI::App& app) {
+    std::string text;
+    for (const CLI::App* command : app.get_subcommands({})) {
+      text += (text.empty() ? "" : ", ") + command->get_name();
+    }
+    return text;
+  }
+
+  CLI::App app_;
+  const Terminal& terminal_;
+  RunArguments run_;
+  StepArguments step_;
+  ListArguments list_;
+  CalibrateArguments calibrate_;
+  std::function<int()> chosen_;
+};
+
+}  // namespace
+
+int run_command_line(const std::vector<std::string>& words, const Terminal& terminal) {
+  try {
+    return CommandLine(terminal).run(words);
+  } catch (const InputError& error) {
+    for (const Problem& problem : error.problems()) *terminal.err << to_string(problem) << "\n";
+    return kBadInput;
+  } catch (const std::bad_alloc&) {
+    *terminal.err << "plateau: out of memory\n";
+    return kOurFault;
+  } catch (const std::exception& error) {
+    *terminal.err << "plateau: a fault of ours, please report it: " << error.what() << "\n";
+    return kOurFault;
+  }
+}
+
+}  // namespace plateau

@@ -1,0 +1,91 @@
+// The subcommands of `plateau`, one file each, and what they have in common. command_line.cpp turns
+// words into these structs; nothing else knows how the words are spelled.
+//
+// A command returns its exit code; a bad input leaves as InputError, our own fault as any other
+// exception.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/scenario/read_scenario.h"
+
+namespace plateau {
+
+enum ExitCode : int {
+  kDone = 0,
+  kOurFault = 1,
+  kBadInput = 2,  // the scenario, a table or the command line
+  kRefused = 3,   // --strict met a warning
+  kMissed = 4     // an answer that does not meet what was asked
+};
+
+// Where a command reads and writes; tests hand it strings.
+struct Terminal {
+  std::string data_dir;      // folder that holds models/specs and calibration/data
+  std::ostream* out;         // results
+  std::ostream* err;         // problems, warnings, progress
+  bool interactive = false;  // somebody watches `err`: progress may be shown
+};
+
+struct CommonOptions {
+  std::vector<std::string> sets;      // --set key=value
+  std::optional<std::uint64_t> seed;  // --seed
+  std::string json;                   // --json: "" no, "-" to the standard output, else a file
+  bool strict = false;                // a warning is a refusal
+  bool quiet = false;                 // no warnings, no progress
+};
+
+struct RunArguments {
+  std::string scenario;
+  CommonOptions common;
+};
+int run_command(const RunArguments& arguments, const Terminal& terminal);
+
+struct StepArguments {
+  std::string scenario;
+  int batch = 1;
+  int context = 0;       // tokens each request holds; prefill: tokens of each prompt
+  bool prefill = false;  // a prefill step of `batch` prompts
+  CommonOptions common;
+};
+int step_command(const StepArguments& arguments, const Terminal& terminal);
+
+struct ListArguments {
+  std::string what;  // "" all
+  std::string json;
+};
+int list_command(const ListArguments& arguments, const Terminal& terminal);
+
+struct CalibrateArguments {
+  std::string tables;  // folder
+  std::string system;  // folder of the tables that holds this device
+  std::string engine;
+  std::string nccl;
+  std::string borrow_from;
+  std::string device;
+  std::string into;  // folder of profiles; "": the shipped ones
+  std::string source;
+  std::string licence;
+  std::string date;
+  std::string json;
+};
+int calibrate_command(const CalibrateArguments& arguments, const Terminal& terminal);
+
+// The whole command line, problems printed, exceptions turned into exit codes.
+int run_command_line(const std::vector<std::string>& words, const Terminal& terminal);
+
+// What several commands do the same way (common.cpp).
+ScenarioOptions scenario_options(const CommonOptions& common, const Terminal& terminal);
+
+// Tells the warnings under --strict, unless there are none: then the answer is refused.
+bool refused(const std::vector<std::string>& warnings, const CommonOptions& common,
+             const Terminal& terminal);
+
+// Writes a result where --json says.
+void write_json(const std::string& json, const std::string& where, const Terminal& terminal);
+
+}  // namespace plateau

@@ -1,0 +1,31 @@
+// `plateau run`: a scenario, simulated and reported.
+#include "sim/deployment/run.h"
+
+#include <memory>
+#include <ostream>
+
+#include "sim/cli/commands.h"
+#include "sim/cli/progress.h"
+#include "sim/scenario/read_scenario.h"
+
+namespace plateau {
+
+int run_command(const RunArguments& arguments, const Terminal& terminal) {
+  const CommonOptions& common = arguments.common;
+  const Scenario scenario = read_scenario(arguments.scenario, scenario_options(common, terminal));
+  Deployment deployment(scenario, terminal.data_dir);
+  RunOptions options;
+  std::unique_ptr<Progress> progress;
+  if (terminal.interactive && !common.quiet) {
+    progress = std::make_unique<Progress>(terminal.err, scenario.workload.requests);
+    options.observers.push_back(progress.get());
+  }
+  const Report report = run(deployment, options);
+  progress.reset();
+  if (refused(report.warnings, common, terminal)) return kRefused;
+  if (!common.json.empty()) write_json(report_json(report), common.json, terminal);
+  if (common.json != "-") *terminal.out << report_text(report);
+  return kDone;
+}
+
+}  // namespace plateau

@@ -1,0 +1,23 @@
+// `plateau step`: what one engine step costs, operation by operation.
+#include <ostream>
+
+#include "sim/cli/commands.h"
+#include "sim/deployment/run.h"
+#include "sim/scenario/read_scenario.h"
+
+namespace plateau {
+
+int step_command(const StepArguments& arguments, const Terminal& terminal) {
+  const CommonOptions& common = arguments.common;
+  const Scenario scenario = read_scenario(arguments.scenario, scenario_options(common, terminal));
+  Deployment deployment(scenario, terminal.data_dir);
+  const StepReport report = arguments.prefill
+                                ? prefill_step(deployment, arguments.batch, arguments.context)
+                                : decode_step(deployment, arguments.batch, arguments.context);
+  if (refused(report.warnings, common, terminal)) return kRefused;
+  if (!common.json.empty()) write_json(step_json(report), common.json, terminal);
+  if (common.json != "-") *terminal.out << step_text(report);
+  return kDone;
+}
+
+}  // namespace plateau
