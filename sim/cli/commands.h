@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/report/report.h"
 #include "sim/scenario/read_scenario.h"
 
 namespace plateau {
@@ -29,6 +30,7 @@ struct Terminal {
   std::ostream* out;         // results
   std::ostream* err;         // problems, warnings, progress
   bool interactive = false;  // somebody watches `err`: progress may be shown
+  bool colour = false;       // somebody watches `out` and has not set NO_COLOR
 };
 
 struct CommonOptions {
@@ -80,6 +82,8 @@ int run_command_line(const std::vector<std::string>& words, const Terminal& term
 
 // What several commands do the same way (common.cpp).
 ScenarioOptions scenario_options(const CommonOptions& common, const Terminal& terminal);
+
+TextOptions text_options(const Terminal& terminal);
 
 // Tells the warnings under --strict, unless there are none: then the answer is refused.
 bool refused(const std::vector<std::string>& warnings, const CommonOptions& common,

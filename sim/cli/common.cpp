@@ -13,6 +13,12 @@ ScenarioOptions scenario_options(const CommonOptions& common, const Terminal& te
   return options;
 }
 
+TextOptions text_options(const Terminal& terminal) {
+  TextOptions options;
+  options.colour = terminal.colour;
+  return options;
+}
+
 bool refused(const std::vector<std::string>& warnings, const CommonOptions& common,
              const Terminal& terminal) {
   if (!common.strict || warnings.empty()) return false;

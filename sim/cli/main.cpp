@@ -30,7 +30,9 @@ std::string find_data_dir() {
 
 int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
-  plateau::Terminal terminal{find_data_dir(), &std::cout, &std::cerr, ::isatty(STDERR_FILENO) == 1};
+  const bool colour = ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
+  const plateau::Terminal terminal{find_data_dir(), &std::cout, &std::cerr,
+                                   ::isatty(STDERR_FILENO) == 1, colour};
   const int code =
       plateau::run_command_line(std::vector<std::string>(argv + 1, argv + argc), terminal);
   std::cout.flush();

@@ -20,11 +20,12 @@ int run_command(const RunArguments& arguments, const Terminal& terminal) {
     progress = std::make_unique<Progress>(terminal.err, scenario.workload.requests);
     options.observers.push_back(progress.get());
   }
-  const Report report = run(deployment, options);
+  Report report = run(deployment, options);
   progress.reset();
   if (refused(report.warnings, common, terminal)) return kRefused;
   if (!common.json.empty()) write_json(report_json(report), common.json, terminal);
-  if (common.json != "-") *terminal.out << report_text(report);
+  if (common.quiet) report.warnings.clear();  // of the page; JSON keeps them
+  if (common.json != "-") *terminal.out << report_text(report, text_options(terminal));
   return kDone;
 }
 

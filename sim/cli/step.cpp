@@ -11,12 +11,13 @@ int step_command(const StepArguments& arguments, const Terminal& terminal) {
   const CommonOptions& common = arguments.common;
   const Scenario scenario = read_scenario(arguments.scenario, scenario_options(common, terminal));
   Deployment deployment(scenario, terminal.data_dir);
-  const StepReport report = arguments.prefill
-                                ? prefill_step(deployment, arguments.batch, arguments.context)
-                                : decode_step(deployment, arguments.batch, arguments.context);
+  StepReport report = arguments.prefill
+                          ? prefill_step(deployment, arguments.batch, arguments.context)
+                          : decode_step(deployment, arguments.batch, arguments.context);
   if (refused(report.warnings, common, terminal)) return kRefused;
   if (!common.json.empty()) write_json(step_json(report), common.json, terminal);
-  if (common.json != "-") *terminal.out << step_text(report);
+  if (common.quiet) report.warnings.clear();  // of the page; JSON keeps them
+  if (common.json != "-") *terminal.out << step_text(report, text_options(terminal));
   return kDone;
 }
 

@@ -160,3 +160,11 @@ TEST_CASE("--strict refuses an answer with warnings and says which") {
   CHECK(run.out.empty());
   CHECK(contains(run.err, "refused by --strict: routing: no law given"));
 }
+
+TEST_CASE("--quiet leaves the warnings out of the page and in the JSON") {
+  const std::string run =
+      "run " PLATEAU_SOURCE_DIR "/scenarios/h200-torch-bf16.yaml --set routing.law=~";
+  CHECK(contains(run_plateau(run).out, "routing: no law given"));
+  CHECK_FALSE(contains(run_plateau(run + " --quiet").out, "routing: no law given"));
+  CHECK(contains(run_plateau(run + " --quiet --json -").out, "routing: no law given"));
+}
