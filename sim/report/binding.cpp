@@ -72,8 +72,10 @@ std::string retractions_text(const BindingInput& input) {
 
 Concurrency load_limit(const BindingInput& input) {
   const std::string retractions = retractions_text(input);
-  if (input.clients > 0)
+  if (input.clients == 1) return {"load", "the one client fits"};
+  if (input.clients > 0) {
     return {"load", "all " + count_text(input.clients) + " clients fit" + retractions};
+  }
   return {"load", "requests find room: " + count_text(input.running_mean) + " run on average" +
                       retractions};
 }
@@ -185,9 +187,9 @@ std::string step_why(const Limit& part, double elasticity,
 }
 
 std::string concurrency_why(const Concurrency& concurrency, const Limit& limit) {
-  const std::string more = concurrency.constraint == "load" ? "load" : "running requests";
-  return concurrency.why + ": 1 % more " + more + " gives " + elasticity_text(limit.elasticity) +
-         " more tokens";
+  const bool load = concurrency.constraint == "load";
+  return concurrency.why + ": 1 % more " + (load ? "load gives " : "running requests give ") +
+         elasticity_text(limit.elasticity) + " more tokens";
 }
 
 }  // namespace

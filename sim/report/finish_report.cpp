@@ -66,7 +66,7 @@ void fill_steady_state(const RunRecord& run, Report& report) {
       by_wave ? "from the second wave's first decode step to the last decode step after a prefill"
               : "from the end of the first mean request lifetime to the last decode step beside a "
                 "prefill");
-  s.rule += run.context.clients > 0 ? " that had a queue or all clients in the engine"
+  s.rule += run.context.clients > 0 ? " that had a queue, all clients in the engine or a full batch"
                                     : " that admitted requests";
 }
 

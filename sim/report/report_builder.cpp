@@ -12,6 +12,7 @@ constexpr double kMillisecond = 1e-3;
 constexpr double kAtCap = 0.98;         // a step drawing this share of the cap runs against it
 constexpr double kBudgetFilled = 0.95;  // of the prefill token budget
 constexpr double kClientsBusy = 0.95;   // of a closed loop's clients, in the engine
+constexpr double kBatchFull = 0.98;     // of the running batch with which the steady state began
 
 void add_shape(StepShape& sum, const StepShape& shape) {
   sum.decode_sequences += shape.decode_sequences;
@@ -79,12 +80,16 @@ void ReportBuilder::State::look_for_steady_state(const StepRecord& step) {
     const bool ramp_over =
         totals.requests > 0 && totals.requests >= first_wave &&
         to_seconds(since) * static_cast<double>(finished) >= to_seconds(latency_sum);
-    const auto in_engine = static_cast<double>(step.running + step.queued);
-    const bool loaded =
-        step.queued > 0 || (context.clients > 0 ? in_engine >= kClientsBusy * context.clients
-                                                : admitted || step.new_requests > 0);
-    if (!prefills) waves.consider(before, ramp_over, loaded);
-    any_step.consider(before, ramp_over, loaded);
+    const bool closed = context.clients > 0;
+    const bool busy_clients =
+        closed && static_cast<double>(step.running + step.queued) >= kClientsBusy * context.clients;
+    const bool admits = !closed && (admitted || step.new_requests > 0);
+    const auto loaded = [&](const Window& window) {
+      const bool full = static_cast<double>(step.running) >= kBatchFull * window.running_at_start;
+      return step.queued > 0 || busy_clients || admits || (closed && full);
+    };
+    if (!prefills) waves.consider(before, ramp_over, loaded(waves), step.running);
+    any_step.consider(before, ramp_over, loaded(any_step), step.running);
   }
   if (decodes && !prefills) prefilled = admitted = false;
   prefilled = prefilled || prefills;

@@ -16,10 +16,10 @@
 // Steady state. It starts at the second wave's first decode step: the first decode-only step after
 // a prefill once as many requests have finished as the first wave held and one mean request
 // lifetime has passed. It ends at the last such step at which requests still waited or, closed
-// loop, 95 % of the clients were in the engine (open loop: the last such step, which follows the
-// last admission). Both ends lie at the same phase of a wave, so whole cycles of prefill and decode
-// are counted. A run that always mixes prefill into decode has no such steps: any decode step
-// beside a prefill will do.
+// loop, 95 % of the clients were in the engine or 98 % of the batch it started with was running
+// (open loop: the last such step, which follows the last admission). Both ends lie at the same
+// phase of a wave, so whole cycles of prefill and decode are counted. A run that always mixes
+// prefill into decode has no such steps: any decode step beside a prefill will do.
 #pragma once
 
 #include <functional>

@@ -169,9 +169,10 @@ std::string kv_text(const KvReport& kv) {
                                          static_cast<double>(kv.capacity_tokens)));
   }
   if (kv.wall_requests) text += fmt::format("; admits {} requests", whole(*kv.wall_requests));
-  if (kv.unexplained_bytes) {
-    text += fmt::format("; {} a GPU between this pool and the memory arithmetic stay unexplained",
-                        bytes_text(*kv.unexplained_bytes));
+  if (kv.unexplained_bytes && *kv.unexplained_bytes != 0) {
+    const bool less = *kv.unexplained_bytes > 0;
+    text += fmt::format("; {} a GPU {} than the memory arithmetic gives (unexplained)",
+                        bytes_text(std::abs(*kv.unexplained_bytes)), less ? "less" : "more");
   }
   return text;
 }
@@ -275,20 +276,23 @@ std::string shape_text(const OpCall& call) {
     default:
       break;
   }
-  return call.n > 0 ? n(call.m) + " x " + n(call.n) + " x " + n(call.k)
-                    : n(call.m) + " x " + n(call.k);
+  std::string text = n(call.m);
+  if (call.n > 0) text += " x " + n(call.n);
+  if (call.k > 0) text += " x " + n(call.k);
+  return call.n > 0 || call.k > 0 ? text : text + " tok";
 }
 
 void step_row(Page& page, const std::array<std::string, 8>& cells) {
-  const std::size_t label =
-      16 + (page.width() > 80 ? std::min<std::size_t>(page.width() - 80, 20) : 0);
-  const std::size_t shape = page.width() >= 80 ? 21 : 0;
-  std::string line = pad_right(ellipsis(cells[0], label), label) + pad_left(cells[1], 5) + " ";
+  const std::size_t label = page.width() >= 100 ? 28 : 20;
+  const std::size_t shape = page.width() >= 80 ? 20 : 0;
+  std::string line = pad_right(ellipsis(cells[0], label), label) + pad_left(cells[1], 4) + " ";
   if (shape > 0) line += pad_right(ellipsis(cells[2], shape), shape);
   line +=
-      pad_left(cells[3], 8) + pad_left(cells[4], 8) + pad_left(cells[5], 6) + pad_left(cells[6], 4);
+      pad_left(cells[3], 7) + pad_left(cells[4], 8) + pad_left(cells[5], 7) + pad_left(cells[6], 4);
   page.line(line + " " + cells[7]);
 }
+
+std::string milliseconds(double seconds) { return grouped(seconds * 1e3, seconds < 0.1 ? 3 : 1); }
 
 const char* short_name(Source source) {
   static constexpr const char* kNames[kSources] = {"measured", "interp.", "extrap.", "roofline",
@@ -336,18 +340,18 @@ std::string step_text(const StepReport& report, const TextOptions& options) {
   const StepCost& cost = report.cost;
   const double seconds = cost.seconds;
   const auto part_of = [&](double s) {
-    return seconds > 0 ? percent(s / seconds) : std::string("-");
+    return seconds > 0 ? grouped(s / seconds * 100, 1) + " %" : std::string("-");
   };
   page.line();
   step_row(page, {"operation", "count", "shape", "us each", "ms", "share", "W", "source"});
   for (const OpLine& line : report.lines) {
     const double total = line.each.seconds.value * line.call.count;
     step_row(page, {line.call.label, compact(line.call.count), shape_text(line.call),
-                    compact(line.each.seconds.value * 1e6), compact(total * 1e3), part_of(total),
+                    compact(line.each.seconds.value * 1e6), milliseconds(total), part_of(total),
                     grouped(line.each.watts.value), short_name(line.each.seconds.source)});
   }
   const PartCost& launch = cost[Part::launch];
-  step_row(page, {"launch", "", "gaps between kernels", "", compact(launch.seconds * 1e3),
+  step_row(page, {"launch", "", "between kernels", "", milliseconds(launch.seconds),
                   part_of(launch.seconds),
                   launch.seconds > 0 ? grouped(launch.joules / launch.seconds) : "-", ""});
   page.line();

@@ -45,10 +45,13 @@ struct Window {
   Totals start;
   Totals end;
 
-  void consider(const Totals& before, bool ramp_over, bool loaded) {
+  double running_at_start = 0;
+
+  void consider(const Totals& before, bool ramp_over, bool loaded, std::int64_t running) {
     if (!started) {
       started = ramp_over;
-      if (started) start = before;
+      start = before;
+      running_at_start = static_cast<double>(running);
     } else if (loaded) {
       ended = true;
       end = before;

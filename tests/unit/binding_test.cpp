@@ -73,7 +73,7 @@ TEST_CASE("binding: the KV pool when more requests would be nearly free") {
   CHECK(b.constraint == "kv_pool");
   CHECK(b.step == "weight_streaming");
   CHECK(b.why ==
-        "the KV pool holds 32 of 2,048 clients: 1 % more running requests gives 0.90 % more "
+        "the KV pool holds 32 of 2,048 clients: 1 % more running requests give 0.90 % more "
         "tokens; in the step "
         "weight streaming takes 65 % of the time");
 }

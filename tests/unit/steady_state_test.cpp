@@ -40,6 +40,13 @@ TEST_CASE("steady state: without a queue, full waves count and a short one does 
   CHECK(*s.output_tok_per_s == doctest::Approx(200 / 0.120));
 }
 
+TEST_CASE("steady state: the last full wave counts although half of the clients are done") {
+  const SteadyStateReport s = steady_state({{20, 20, 20}, {20, 20, 0}}, 40);
+  REQUIRE(s.output_tok_per_s);
+  CHECK(*s.end_s == doctest::Approx(0.140));
+  CHECK(*s.output_tok_per_s == doctest::Approx(100 / 0.060));
+}
+
 TEST_CASE("steady state: missing when one wave is all there is") {
   const SteadyStateReport s = steady_state({{20}, {0}}, 20);
   CHECK_FALSE(s.output_tok_per_s);
