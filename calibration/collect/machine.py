@@ -132,10 +132,9 @@ def write_meta(folder, description, settings, runs):
         "runs": {f"run{i + 1}": run for i, run in enumerate(runs)},
     }
     tables.write_text(os.path.join(folder, "collection.yaml"), tables.yaml_text(values))
-    if os.path.exists(os.path.join(folder, "kernels.csv")) and os.path.exists(os.path.join(folder, "roofline.csv")):
-        from . import profile_files
+    from . import profile_files
 
-        profile_files.write(folder, description, values["profile"])
+    profile_files.write(folder, description, values["profile"])
 
 
 def close_run(folder, description, settings, run):

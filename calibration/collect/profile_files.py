@@ -155,8 +155,13 @@ def write_geometries(folder, board):
     tables.write_text(os.path.join(folder, "geometries.csv"), "\n".join(lines) + "\n")
 
 
+NEEDED = ("kernels.csv", "roofline.csv", "states.csv", "launch.csv")
+
+
 def write(folder, machine, provenance):
-    """geometries.csv and meta.yaml from the tables of the folder."""
+    """geometries.csv and meta.yaml from the tables of the folder; False when a run has not yet measured them all."""
+    if not all(rows(folder, name) for name in NEEDED):
+        return False
     board = machine["board"]
     write_geometries(folder, board)
     noise = {"kernels.csv": 0.005, "geometries.csv": 0, "collectives.csv": 0.01}
@@ -174,6 +179,7 @@ def write(folder, machine, provenance):
     }
     values = {key: value for key, value in values.items() if value is not None}
     tables.write_text(os.path.join(folder, "meta.yaml"), tables.yaml_text(values))
+    return True
 
 
 def clock_of(folder, machine):
@@ -206,7 +212,9 @@ def main(arguments):
         print("usage: profile_files.py FOLDER", file=sys.stderr)
         return 2
     blocks = read_collection(arguments[0])
-    write(arguments[0], blocks["machine"], blocks["profile"])
+    if not write(arguments[0], blocks["machine"], blocks["profile"]):
+        print(f"{arguments[0]} is not a whole profile yet: run.py measures {', '.join(NEEDED)}", file=sys.stderr)
+        return 2
     print(f"wrote {arguments[0]}/meta.yaml and geometries.csv")
     return 0
 

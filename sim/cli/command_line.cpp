@@ -62,6 +62,7 @@ class CommandLine {
     add_step();
     add_list();
     add_calibrate();
+    add_validate();
   }
 
   int run(std::vector<std::string> words) {
@@ -80,6 +81,27 @@ class CommandLine {
     add_scenario(command, &run_.scenario);
     add_common(command, &run_.common);
     command->callback([this] { chosen_ = [this] { return run_command(run_, terminal_); }; });
+  }
+
+  void add_validate() {
+    CLI::App* command = app_.add_subcommand(
+        "validate",
+        "Predict every row of a measured CSV and compare (columns: docs/validation.md)");
+    command->add_option("measured", validate_.measured, "Measured rows")
+        ->required()
+        ->type_name("CSV");
+    command->add_option("--base", validate_.base, "Scenario that each row overlays")
+        ->required()
+        ->type_name("FILE");
+    command
+        ->add_option("--bars", validate_.bars,
+                     "Exit with 4 unless the metric's MAPE is within: --bars step_ms=2")
+        ->type_name("METRIC=PERCENT");
+    command->add_option("--svg", validate_.svg, "Plot predicted against measured")
+        ->type_name("FILE");
+    add_common(command, &validate_.common);
+    command->callback(
+        [this] { chosen_ = [this] { return validate_command(validate_, terminal_); }; });
   }
 
   void add_step() {
@@ -206,6 +228,7 @@ class CommandLine {
   StepArguments step_;
   ListArguments list_;
   CalibrateArguments calibrate_;
+  ValidateArguments validate_;
   std::function<int()> chosen_;
 };
 

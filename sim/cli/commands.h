@@ -77,6 +77,15 @@ struct CalibrateArguments {
 };
 int calibrate_command(const CalibrateArguments& arguments, const Terminal& terminal);
 
+struct ValidateArguments {
+  std::string measured;           // CSV
+  std::string base;               // scenario
+  std::vector<std::string> bars;  // metric=percent
+  std::string svg;                // predicted against measured
+  CommonOptions common;
+};
+int validate_command(const ValidateArguments& arguments, const Terminal& terminal);
+
 // The whole command line, problems printed, exceptions turned into exit codes.
 int run_command_line(const std::vector<std::string>& words, const Terminal& terminal);
 
