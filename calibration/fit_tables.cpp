@@ -108,19 +108,37 @@ class ProfileFit {
 
   // Needs the laws of the projections, so it comes last.
   void sparse_attention() {
-    const std::vector<TableRow> block = table("dsa_generation_module", sparse_block_rows, false);
-    if (block.empty()) return;
+    const std::vector<TableRow> decode = table("dsa_generation_module", sparse_block_rows, false);
+    const std::vector<TableRow> prefill = table("dsa_context_module", sparse_prefill_rows, false);
     ProfileOptions options;
     options.interconnect = meta_.interconnect;
     const FittedProfile priced(meta_, options, laws_, curves_);
-    const SparseRows rows = split_sparse_block(
-        block, [&](const OpCall& call) { return priced.cost(call).seconds.value; },
-        meta_.launch.graph_gap.value, meta_.small_kernel.value, summary_.weight_stream);
-    summary_.notes.push_back(
-        fmt::format("sparse attention core: block minus projections, {} of {} rows at their floor",
-                    rows.at_floor, rows.core.size()));
-    fit(rows.core);
-    fit(rows.indexer);
+    SparsePrices prices;
+    prices.seconds = [&](const OpCall& call) { return priced.cost(call).seconds.value; };
+    prices.small_kernel = meta_.small_kernel.value;
+    prices.weight_stream = summary_.weight_stream;
+    if (!decode.empty()) {
+      prices.gap = meta_.launch.graph_gap.value;
+      const SparseRows rows = split_sparse_block(decode, prices);
+      summary_.notes.push_back(
+          fmt::format("sparse attention core at decode: block minus its other operations, {} of {} "
+                      "rows at their floor",
+                      rows.at_floor, rows.core.size()));
+      fit(rows.core);
+      fit(rows.indexer);
+    }
+    if (!prefill.empty()) {
+      prices.gap = meta_.launch.eager_gap.value;
+      const SparseRows rows = split_sparse_prefill(prefill, prices);
+      const auto left_out =
+          static_cast<double>(rows.at_floor) / static_cast<double>(prefill.size());
+      constexpr double kContradiction = 0.25;
+      summary_.notes.push_back(fmt::format(
+          "sparse attention core at prefill: {} of {} rows shorter than their own projections{}",
+          rows.at_floor, prefill.size(),
+          left_out > kContradiction ? ", table not used: dense prefill stands in" : " left out"));
+      if (left_out <= kContradiction) fit(rows.core);
+    }
   }
 
   void collectives() {

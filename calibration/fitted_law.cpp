@@ -14,6 +14,8 @@ const char* name_of(Feature feature) {
                                            "context_tokens",
                                            "query_heads",
                                            "kv_blocks",
+                                           "query_tokens",
+                                           "pairs",
                                            "query_blocks",
                                            "group",
                                            "active_experts",
@@ -40,6 +42,10 @@ double value_of(Feature feature, const OpCall& call) {
       return call.query_heads;
     case Feature::kv_blocks:
       return call.sequences * call.kv_heads;
+    case Feature::query_tokens:
+      return call.sequences * call.new_tokens;
+    case Feature::pairs:
+      return call.sequences * call.new_tokens * call.context_tokens;
     case Feature::query_blocks:
       return call.sequences * call.query_heads;
     case Feature::group:
@@ -81,6 +87,7 @@ LawKey key_of(const OpCall& call) {
       key.geometry = {whole(call.head_dim), call.window_tokens > 0 ? 1 : 0, 0, 0};
       break;
     case Op::mla_decode:
+    case Op::mla_prefill:
       key.geometry[0] = call.sparse_tokens > 0 ? 1 : 0;
       break;
     case Op::mla_bmm:
@@ -113,13 +120,14 @@ OpCall as_tabulated(const OpCall& call) {
   constexpr double kNopeDim = 128;
   constexpr double kValueDim = 128;
   constexpr double kPrefillHeadDim = 192;
+  constexpr double kSparseHeadDim = 256;  // GLM-5, whose block the sparse laws are taken from
   OpCall known = call;
   if (call.op == Op::mla_bmm) {
     const bool before = call.n > call.k;
     known.k = before ? kNopeDim : kLatentRank;
     known.n = before ? kLatentRank : kValueDim;
   } else if (call.op == Op::mla_prefill) {
-    known.head_dim = kPrefillHeadDim;
+    known.head_dim = call.sparse_tokens > 0 ? kSparseHeadDim : kPrefillHeadDim;
   }
   return known;
 }

@@ -43,6 +43,8 @@ enum class Feature : std::uint8_t {
   context_tokens,
   query_heads,
   kv_blocks,     // sequences * kv_heads: what decode attention is launched over
+  query_tokens,  // sequences * new_tokens
+  pairs,         // sequences * new_tokens * context_tokens
   query_blocks,  // sequences * query_heads: what prefill attention is launched over
   group,         // query heads per KV head
   active_experts,
@@ -55,7 +57,7 @@ double value_of(Feature feature, const OpCall& call);
 
 // Which calls a law speaks for. geometry by operation, 0 where unused:
 //   attention_decode, attention_prefill  {head_dim, 1 if windowed}
-//   mla_decode                           {1 if sparse}
+//   mla_decode, mla_prefill              {1 if sparse}
 //   mla_bmm                              {0 before, 1 after the core}
 //   indexer_logits, indexer_topk         {1 if prefill}
 //   moe_experts                          {hidden, inter, experts, top_k}; all 0: any geometry

@@ -111,10 +111,10 @@ const FittedLaw* FittedProfile::find(const LawKey& key) const {
 
 // The law of the same type that comes nearest: other head width or windowing, any experts, dense.
 const FittedLaw* FittedProfile::find_geometry(const LawKey& key) const {
-  if (is_attention_core(key.op) && key.op != Op::mla_decode && key.op != Op::mla_prefill) {
+  if (key.op == Op::attention_decode || key.op == Op::attention_prefill) {
     return nearest_head_dim(key);
   }
-  if (key.op == Op::moe_experts || key.op == Op::mla_decode) {
+  if (key.op == Op::moe_experts || key.op == Op::mla_decode || key.op == Op::mla_prefill) {
     return find(LawKey{key.op, key.dtype, {}});
   }
   return nullptr;

@@ -172,7 +172,9 @@ class OpList {
     core.query_heads = heads;
     core.kv_heads = heads;
     core.head_dim = a.head_dim;
-    core.weights = DType::bf16;
+    core.sparse_tokens = a.index_topk;
+    // Dense prefill attends to keys and values expanded in bf16, sparse to the cache itself.
+    if (a.index_topk == 0) core.weights = DType::bf16;
   }
 
   void indexer() {

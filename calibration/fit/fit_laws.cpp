@@ -59,12 +59,20 @@ std::vector<Axis> axes_for(const LawKey& key, bool any_experts) {
               {Feature::context_tokens, context},
               {Feature::query_heads, {1, 8, 16, 32, 64, 128}}};
     case Op::mla_prefill:
+      if (key.geometry[0] == 1) {
+        return {{Feature::query_tokens, {16, 64, 256, 1024, 2048, 4096, 8192, 16384, 32768}},
+                {Feature::context_tokens, {64, 512, 1024, 2048, 2304, 4096, 8192, 32768}},
+                {Feature::query_heads, {8, 16, 32, 64, 128}}};
+      }
       return {{Feature::new_tokens, prompt}, {Feature::query_blocks, blocks}};
     case Op::mla_bmm:
       return {{Feature::m, m}, {Feature::query_heads, {1, 4, 8, 16, 32, 64, 128}}};
     case Op::indexer_logits:
     case Op::indexer_topk:
-      if (key.geometry[0] == 1) return {{Feature::context_tokens, prompt}};
+      if (key.geometry[0] == 1) {
+        // Several short prompts fill one launch as one longer prompt would.
+        return {{Feature::pairs, {4096, 65536, 262144, 1048576, 4194304, 16777216, 67108864}}};
+      }
       return {{Feature::sequences, {1, 4, 16, 64, 256, 1024}}, {Feature::context_tokens, context}};
     default:
       return {{Feature::m, m}};

@@ -37,7 +37,7 @@ ModelSpec glm5_layer() {
   return model;
 }
 
-// The operations of the attention block for a decode step of `core`'s shape.
+// The operations of the attention block for a step of `core`'s shape.
 std::vector<OpCall> block_of(const OpCall& core) {
   const ModelSpec model = glm5_layer();
   Placement placement;
@@ -45,9 +45,16 @@ std::vector<OpCall> block_of(const OpCall& core) {
       static_cast<int>(std::lround(model.attention.query_heads / core.query_heads));
   placement.kv_dtype = core.weights;
   StepShape shape;
-  shape.decode_sequences = core.sequences;
-  shape.decode_padded = core.sequences;
-  shape.decode_context_tokens = core.sequences * core.context_tokens;
+  const double context = core.sequences * core.context_tokens;
+  if (core.op == Op::mla_decode) {
+    shape.decode_sequences = core.sequences;
+    shape.decode_padded = core.sequences;
+    shape.decode_context_tokens = context;
+  } else {
+    shape.prefill_sequences = core.sequences;
+    shape.prefill_tokens = core.sequences * core.new_tokens;
+    shape.prefill_context_tokens = context;
+  }
   std::vector<OpCall> block;
   bool inside = false;
   for (const OpCall& call : step_ops(model, placement, shape, ExpertLoad{})) {
@@ -63,13 +70,12 @@ struct Rest {
   double indexer = 0;  // of it, indexer_logits
 };
 
-Rest rest_of(const OpCall& core, const std::function<double(const OpCall&)>& price,
-             double graph_gap) {
+Rest rest_of(const OpCall& core, const SparsePrices& prices) {
   Rest rest;
   for (const OpCall& call : block_of(core)) {
-    rest.others += graph_gap * call.count;
-    if (call.op == Op::mla_decode) continue;
-    const double seconds = price(call) * call.count;
+    rest.others += prices.gap * call.count;
+    if (call.op == core.op) continue;
+    const double seconds = prices.seconds(call) * call.count;
     rest.others += seconds;
     if (call.op == Op::indexer_logits) rest.indexer += seconds;
   }
@@ -85,9 +91,15 @@ OpCall indexer_call(const OpCall& core) {
 
 }  // namespace
 
-SparseRows split_sparse_block(const std::vector<TableRow>& block,
-                              const std::function<double(const OpCall&)>& price, double graph_gap,
-                              double small_kernel, double weight_stream) {
+double sparse_block_seconds(const OpCall& core, const SparsePrices& prices) {
+  OpCall capped = core;
+  if (core.op == Op::mla_decode) {
+    capped.context_tokens = std::min(core.context_tokens, core.sparse_tokens);
+  }
+  return rest_of(core, prices).others + prices.seconds(capped);
+}
+
+SparseRows split_sparse_block(const std::vector<TableRow>& block, const SparsePrices& prices) {
   SparseRows rows;
   using AtLimit = std::pair<double, double>;  // context, block seconds
   std::map<std::tuple<DType, double, double>, AtLimit> at_limit;
@@ -96,8 +108,8 @@ SparseRows split_sparse_block(const std::vector<TableRow>& block,
     // The table's step is one below a power of two: 2049 tokens is the limit.
     if (core.context_tokens > core.sparse_tokens + 1) continue;
     core.context_tokens = std::min(core.context_tokens, core.sparse_tokens);
-    const double floor = small_kernel + streamed_bytes(core) / weight_stream;
-    const double left = row.seconds - rest_of(row.call, price, graph_gap).others;
+    const double floor = prices.small_kernel + streamed_bytes(core) / prices.weight_stream;
+    const double left = row.seconds - rest_of(row.call, prices).others;
     if (left <= floor) ++rows.at_floor;
     rows.core.push_back({core, std::max(left, floor), row.kernel});
     AtLimit& limit = at_limit[{core.weights, core.sequences, core.query_heads}];
@@ -110,9 +122,22 @@ SparseRows split_sparse_block(const std::vector<TableRow>& block,
     if (limit == at_limit.end() || limit->second.first < core.sparse_tokens) continue;
     OpCall short_core = core;
     short_core.context_tokens = limit->second.first;
-    const double base = rest_of(short_core, price, graph_gap).indexer;
+    const double base = rest_of(short_core, prices).indexer;
     const double gain = std::max(0.0, row.seconds - limit->second.second);
     rows.indexer.push_back({indexer_call(core), base + gain, row.kernel});
+  }
+  return rows;
+}
+
+SparseRows split_sparse_prefill(const std::vector<TableRow>& block, const SparsePrices& prices) {
+  SparseRows rows;
+  for (const TableRow& row : block) {
+    const double left = row.seconds - rest_of(row.call, prices).others;
+    if (left > prices.small_kernel) {
+      rows.core.push_back({row.call, left, row.kernel});
+    } else {
+      ++rows.at_floor;
+    }
   }
   return rows;
 }

@@ -13,6 +13,11 @@
 //
 //   indexer_logits(B, L) = block(B, L) - block(B, limit) + indexer_logits(B, limit)
 //
+// Prefill likewise, from dsa_context_module: core(queries, context, heads) is what the other
+// operations and an eager launch gap leave. Rows that are shorter than their own projections are
+// left out. That table was timed without a graph: a block below some 0.5 ms is bound by the host
+// that launched it, and says so here.
+//
 // So the priced block adds up to the measured one. Wrong: the split between core and the rest is
 // only as good as the other prices, and kernels that the engine overlaps on a second stream are
 // charged to nobody in particular.
@@ -25,15 +30,26 @@
 
 namespace plateau {
 
-struct SparseRows {
-  std::vector<TableRow> core;     // mla_decode, sparse
-  std::vector<TableRow> indexer;  // indexer_logits at decode, L beyond the limit
-  int at_floor = 0;               // core rows that are only their floor
+// What is known when the cores are sought.
+struct SparsePrices {
+  std::function<double(const OpCall&)> seconds;  // of every other operation of the block
+  double gap = 0;                                // after each operation
+  double small_kernel = 0;                       // s
+  double weight_stream = 0;                      // bytes/s
 };
 
-// `price` gives the seconds of every other operation of the block.
-SparseRows split_sparse_block(const std::vector<TableRow>& block,
-                              const std::function<double(const OpCall&)>& price, double graph_gap,
-                              double small_kernel, double weight_stream);
+struct SparseRows {
+  std::vector<TableRow> core;     // mla_decode or mla_prefill, sparse
+  std::vector<TableRow> indexer;  // indexer_logits at decode, L beyond the limit
+  int at_floor = 0;  // rows no longer than the block's other operations: decode at its floor,
+                     // prefill left out
+};
+
+// Seconds of the whole block at `core`'s shape (context not capped), gaps included: what the table
+// holds, put together again from prices.
+double sparse_block_seconds(const OpCall& core, const SparsePrices& prices);
+
+SparseRows split_sparse_block(const std::vector<TableRow>& block, const SparsePrices& prices);
+SparseRows split_sparse_prefill(const std::vector<TableRow>& block, const SparsePrices& prices);
 
 }  // namespace plateau

@@ -293,28 +293,45 @@ TableRows indexer_topk_rows(const std::string& path, const std::string& file) {
   return indexer_rows(path, file, Op::indexer_topk);
 }
 
-TableRows sparse_block_rows(const std::string& path, const std::string& file) {
+namespace {
+
+TableRows sparse_rows(const std::string& path, const std::string& file, bool prefill) {
+  const std::string op = prefill ? "dsa_context_module" : "dsa_generation_module";
   Walk walk(path, file);
   while (walk.next()) {
     const auto dtype = dtype_of(walk.text("kv_cache_dtype"));
-    const bool whole = !walk.has("op_name") || walk.text("op_name") == "dsa_generation_module";
-    if (walk.text("architecture") != "GlmMoeDsaForCausalLM" || !whole) {
+    if (walk.text("architecture") != "GlmMoeDsaForCausalLM" ||
+        (walk.has("op_name") && walk.text("op_name") != op)) {
       walk.ignore("block of another model");
     } else if (walk.text("gemm_type") != "bfloat16" || !dtype) {
       walk.ignore("projections in another type than bf16");
     } else {
-      OpCall call = call_of(Op::mla_decode, *dtype);
+      OpCall call = call_of(prefill ? Op::mla_prefill : Op::mla_decode, *dtype);
       call.sequences = walk.number("batch_size");
-      call.new_tokens = 1;
+      call.new_tokens = prefill ? walk.number("isl") : 1;
       call.context_tokens = walk.number("isl") + walk.number("step");
       call.query_heads = walk.number("num_heads");
-      call.kv_heads = 1;
+      call.kv_heads = prefill ? call.query_heads : 1;
       call.head_dim = kLatent;
       call.sparse_tokens = kSparseTokens;
-      walk.keep(call);
+      walk.keep(as_tabulated(call));
     }
   }
-  return walk.take();
+  TableRows rows = walk.take();
+  // The engine changes kernels with the context's length: they follow each other, none replaces
+  // one.
+  for (TableRow& row : rows.rows) row.kernel.clear();
+  return rows;
+}
+
+}  // namespace
+
+TableRows sparse_block_rows(const std::string& path, const std::string& file) {
+  return sparse_rows(path, file, false);
+}
+
+TableRows sparse_prefill_rows(const std::string& path, const std::string& file) {
+  return sparse_rows(path, file, true);
 }
 
 void keep_main_kernels(TableRows& table) {

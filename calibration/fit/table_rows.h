@@ -49,6 +49,9 @@ TableRows indexer_topk_rows(const std::string& path, const std::string& file);
 // with context_tokens NOT capped at the sparse limit. fit_sparse.h takes the projections out.
 TableRows sparse_block_rows(const std::string& path, const std::string& file);
 
+// The same block at prefill; the calls are mla_prefill with all of their context.
+TableRows sparse_prefill_rows(const std::string& path, const std::string& file);
+
 // Keeps, for every law, the kernel with most rows.
 void keep_main_kernels(TableRows& table);
 

@@ -206,8 +206,12 @@ TEST_CASE("fit tables: a sparse block adds up again") {
     core.context_tokens = context;
     block.push_back({core, 100e-6 + context * 1e-9, "toy"});
   }
-  const auto price = [](const OpCall&) { return 2e-6; };
-  const SparseRows rows = split_sparse_block(block, price, 1e-6, 1e-6, 1e12);
+  SparsePrices prices;
+  prices.seconds = [](const OpCall&) { return 2e-6; };
+  prices.gap = 1e-6;
+  prices.small_kernel = 1e-6;
+  prices.weight_stream = 1e12;
+  const SparseRows rows = split_sparse_block(block, prices);
   REQUIRE(rows.core.size() == 2);
   REQUIRE(rows.indexer.size() == 1);
   CHECK(rows.core[1].call.context_tokens == 2048);
@@ -221,7 +225,16 @@ TEST_CASE("fit tables: a sparse block adds up again") {
   // A block shorter than its parts leaves the core its floor.
   block.resize(1);
   block[0].seconds = 5e-6;
-  const SparseRows floor = split_sparse_block(block, price, 1e-6, 1e-6, 1e12);
+  const SparseRows floor = split_sparse_block(block, prices);
   CHECK(floor.at_floor == 1);
   CHECK(floor.core[0].seconds == doctest::Approx(1e-6 + 8 * 1025 * 576 / 1e12));
+  // Prefill: keys and values are expanded by one GEMM instead of two absorptions.
+  core.op = Op::mla_prefill;
+  core.new_tokens = 512;
+  core.context_tokens = 512;
+  const SparseRows prefill = split_sparse_prefill({{core, 900e-6, "toy"}}, prices);
+  REQUIRE(prefill.core.size() == 1);
+  CHECK(prefill.core[0].seconds == doctest::Approx(900e-6 - 2e-6 * 10 - 1e-6 * 11));
+  CHECK(split_sparse_prefill({{core, 9e-6, "toy"}}, prices).core.empty());
+  CHECK(sparse_block_seconds(core, prices) == doctest::Approx(2e-6 * 11 + 1e-6 * 11));
 }
