@@ -70,14 +70,12 @@ bool is_whole_number_too_long(std::string_view text) {
   return text.size() > 18 && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-std::string range_text(double low, double high, const std::string& unit) {
-  return shown(low) + " to " + shown(high) + unit;
-}
+std::string shown(std::int64_t value) { return std::to_string(value); }
+std::string shown(int value) { return std::to_string(value); }
 
 template <class T>
-Complaint out_of_range(std::string_view text, Limits<T> limits, const std::string& unit = "") {
-  return {shown(text) + " is outside the range " +
-              range_text(static_cast<double>(limits.low), static_cast<double>(limits.high), unit),
+Complaint out_of_range(std::string_view text, Limits<T> limits) {
+  return {shown(text) + " is outside the range " + shown(limits.low) + " to " + shown(limits.high),
           ""};
 }
 

@@ -36,5 +36,7 @@ int main(int argc, char** argv) {
   const int code =
       plateau::run_command_line(std::vector<std::string>(argv + 1, argv + argc), terminal);
   std::cout.flush();
-  return std::cout ? code : plateau::kOurFault;
+  if (std::cout) return code;
+  std::cerr << "plateau: the standard output cannot be written\n";
+  return plateau::kBadInput;
 }

@@ -134,6 +134,12 @@ void resolve_simple(const Scenario& scenario, ResolvedEngine& resolved) {
 
 // Of a trace: sim/deployment/workload.h.
 void check_longest_request(const Scenario& scenario, const ResolvedEngine& resolved) {
+  if (resolved.limits.pool_tokens < resolved.limits.page_tokens) {
+    refuse(scenario, "engine.kv_pool_tokens",
+           fmt::format("a pool of {} tokens holds no whole page of {}", resolved.limits.pool_tokens,
+                       resolved.limits.page_tokens),
+           "give a larger pool");
+  }
   if (scenario.workload.client == WorkloadConfig::Client::trace) return;
   const std::int64_t input = length_range(scenario.workload.input).high;
   const std::int64_t output = length_range(scenario.workload.output).high;

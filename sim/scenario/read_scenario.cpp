@@ -238,6 +238,16 @@ class ScenarioReader {
   bool model_known_ = false;
 };
 
+void collect_places(const ConfigNode& map, const std::string& path,
+                    std::map<std::string, KeyPlace>* places) {
+  for (std::size_t i = 0; i < map.keys.size(); ++i) {
+    const ConfigNode& child = map.children[i];
+    const std::string key = path.empty() ? map.keys[i] : path + "." + map.keys[i];
+    (*places)[key] = {child.file, child.line, child.column};
+    collect_places(child, key, places);
+  }
+}
+
 }  // namespace
 
 ModelName split_model_name(const std::string& model) {
@@ -257,9 +267,29 @@ std::vector<std::string> scenario_keys() {
   return ScenarioReader(root, options).keys();
 }
 
+InputError located(const InputError& error, const Scenario& scenario) {
+  std::vector<Problem> problems = error.problems();
+  for (Problem& problem : problems) {
+    const bool of_scenario = problem.file.empty() || problem.file == scenario.file;
+    if (problem.line > 0 || problem.key.empty() || !of_scenario) continue;
+    auto place = scenario.places.find(problem.key);
+    if (place == scenario.places.end()) {
+      place = scenario.places.find(problem.key.substr(0, problem.key.rfind('.')));
+    }
+    if (place == scenario.places.end()) continue;
+    problem.file = place->second.file;
+    problem.line = place->second.line;
+    problem.column = place->second.column;
+  }
+  return InputError(std::move(problems));
+}
+
 Scenario scenario_from(ConfigNode root, const std::string& file, const ScenarioOptions& options) {
+  std::map<std::string, KeyPlace> places;
+  collect_places(root, "", &places);
   Scenario scenario = ScenarioReader(std::move(root), options).read();
   scenario.file = file;
+  scenario.places = std::move(places);
   return scenario;
 }
 

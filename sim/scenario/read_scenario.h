@@ -31,6 +31,10 @@ Scenario read_scenario(const std::string& path, const ScenarioOptions& options);
 // The same from a tree in which `base:` and --set are already applied. `file` is not opened.
 Scenario scenario_from(ConfigNode root, const std::string& file, const ScenarioOptions& options);
 
+// The same error with the places of the keys it names: what finds a fault in a scenario after it
+// was read knows the key only. A key that was not given takes the place of its section.
+InputError located(const InputError& error, const Scenario& scenario);
+
 // Every key a scenario may hold, "engine.kind" and so on, sorted.
 std::vector<std::string> scenario_keys();
 

@@ -1,4 +1,5 @@
-// A scenario, typed and complete: what `plateau run` simulates. Read by sim/scenario/read_scenario.h.
+// A scenario, typed and complete: what `plateau run` simulates. Read by
+// sim/scenario/read_scenario.h.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +25,10 @@ struct HardwareConfig {
 
 // Lengths of prompts or outputs, in tokens.
 //   fixed               always `tokens`
-//   sglang_uniform      uniform integers in [max(int(tokens*ratio),1), tokens]          (sglang.bench_serving)
-//   vllm_uniform        uniform integers in [floor(tokens*(1-ratio)), ceil(tokens*(1+ratio))]  (vllm bench serve)
-//   jitter              uniform integers in [tokens*(1-ratio), tokens*(1+ratio)] (H200 measured engine)
+//   sglang_uniform      uniform integers in [max(int(tokens*ratio),1), tokens]
+//   (sglang.bench_serving) vllm_uniform        uniform integers in [floor(tokens*(1-ratio)),
+//   ceil(tokens*(1+ratio))]  (vllm bench serve) jitter              uniform integers in
+//   [tokens*(1-ratio), tokens*(1+ratio)] (H200 measured engine)
 struct LengthConfig {
   enum class Law : std::uint8_t { fixed, sglang_uniform, vllm_uniform, jitter };
   Law law = Law::fixed;
@@ -37,15 +39,15 @@ struct LengthConfig {
 struct WorkloadConfig {
   enum class Client : std::uint8_t { closed_loop, poisson, gamma, trace };
   Client client = Client::closed_loop;
-  int concurrency = 1;                // closed loop: clients
+  int concurrency = 1;                 // closed loop: clients
   std::optional<double> request_rate;  // open loop, requests/s
-  double burstiness = 1;              // gamma shape
-  std::string trace;                  // file, seen from the working directory
-  double rate_scale = 1;              // trace: arrival times are divided by it
-  bool drop_oversized = false;        // trace: requests that can never run are left out, not refused
-  std::int64_t requests = 1;          // total; of a trace its first ones, when given
-  bool requests_given = true;         // a trace may leave it out
-  double requests_per_client = 0;     // > 0: requests was given as "N per client"
+  double burstiness = 1;               // gamma shape
+  std::string trace;                   // file, seen from the working directory
+  double rate_scale = 1;               // trace: arrival times are divided by it
+  bool drop_oversized = false;     // trace: requests that can never run are left out, not refused
+  std::int64_t requests = 1;       // total; of a trace its first ones, when given
+  bool requests_given = true;      // a trace may leave it out
+  double requests_per_client = 0;  // > 0: requests was given as "N per client"
   LengthConfig input;
   LengthConfig output;
   bool ignore_eos = true;
@@ -54,19 +56,20 @@ struct WorkloadConfig {
 struct EngineConfig {
   enum class Kind : std::uint8_t { sglang, simple };
   Kind kind = Kind::sglang;
-  std::string version;  // sglang: "2026-02" (SG-A) or "2026-07" (SG-B), or a release such as "0.5.8"
+  std::string
+      version;  // sglang: "2026-02" (SG-A) or "2026-07" (SG-B), or a release such as "0.5.8"
   std::optional<std::int64_t> kv_pool_tokens;
-  std::string kv_source;              // "given" or "log" when kv_pool_tokens is set, else "derived"
+  std::string kv_source;  // "given" or "log" when kv_pool_tokens is set, else "derived"
   std::string kv_cache_dtype = "auto";
-  double mem_fraction_static = 0;     // 0: the engine's default rule
-  std::optional<double> free_memory_gib;    // free before weights load, min over ranks
-  std::optional<double> weights_gib;        // logged; else from the spec
-  int page_size = 0;                  // 0: the engine's default for this model
-  int chunked_prefill_size = 0;       // 0: default for this GPU; -1: off
+  double mem_fraction_static = 0;         // 0: the engine's default rule
+  std::optional<double> free_memory_gib;  // free before weights load, min over ranks
+  std::optional<double> weights_gib;      // logged; else from the spec
+  int page_size = 0;                      // 0: the engine's default for this model
+  int chunked_prefill_size = 0;           // 0: default for this GPU; -1: off
   int max_prefill_tokens = 16384;
-  int max_running_requests = 0;       // 0: default
-  int cuda_graph_max_bs = 0;          // 0: default
-  std::vector<int> cuda_graph_bs;     // explicit capture list
+  int max_running_requests = 0;    // 0: default
+  int cuda_graph_max_bs = 0;       // 0: default
+  std::vector<int> cuda_graph_bs;  // explicit capture list
   bool disable_cuda_graph = false;
   bool disable_cuda_graph_padding = false;
   bool disable_radix_cache = false;
@@ -79,23 +82,37 @@ struct EngineConfig {
 };
 
 struct RoutingConfig {
-  enum class Law : std::uint8_t { uniform, two_level_lognormal, zipf, zipf_gumbel, power_law, replay };
+  enum class Law : std::uint8_t {
+    uniform,
+    two_level_lognormal,
+    zipf,
+    zipf_gumbel,
+    power_law,
+    replay
+  };
   Law law = Law::uniform;
-  double alpha = 0;         // zipf, zipf_gumbel, power_law
-  double sigma_group = 0;   // two_level_lognormal
+  double alpha = 0;        // zipf, zipf_gumbel, power_law
+  double sigma_group = 0;  // two_level_lognormal
   double sigma_expert = 0;
   int groups = 1;
-  bool assumed = false;     // the scenario names no law: the default of sim/scenario/read_routing.cpp
-  std::string counts;       // replay: CSV of counts, seen from the working directory
-  std::string trace;        // replay: which trace of the file
+  bool assumed = false;  // the scenario names no law: the default of sim/scenario/read_routing.cpp
+  std::string counts;    // replay: CSV of counts, seen from the working directory
+  std::string trace;     // replay: which trace of the file
   bool exact = false;
-  int sample_layers = 0;    // 0: default
+  int sample_layers = 0;  // 0: default
 };
 
 struct CalibrationConfig {
   std::string profile;
   std::string board;
   std::string attention;  // "table" | "kv_bandwidth"
+};
+
+// Where a scenario's value was written.
+struct KeyPlace {
+  std::string file;
+  int line = 0;
+  int column = 0;
 };
 
 struct Scenario {
@@ -114,6 +131,7 @@ struct Scenario {
   ConfigNode measured;
   ConfigNode limits;
   ConfigNode cost;
+  std::map<std::string, KeyPlace> places;  // "engine.kv_pool_tokens" -> its value's
 };
 
 }  // namespace plateau

@@ -168,3 +168,33 @@ TEST_CASE("--quiet leaves the warnings out of the page and in the JSON") {
   CHECK_FALSE(contains(run_plateau(run + " --quiet").out, "routing: no law given"));
   CHECK(contains(run_plateau(run + " --quiet --json -").out, "routing: no law given"));
 }
+
+TEST_CASE("a pool that holds no page or no request is refused where it was written") {
+  const std::string run =
+      "run " PLATEAU_SOURCE_DIR "/scenarios/h200-torch-bf16.yaml --set engine.kv_pool_tokens=";
+  const Transcript page = run_plateau(run + "1");
+  CHECK(page.code == 2);
+  CHECK(page.err ==
+        "command line: engine.kv_pool_tokens: a pool of 1 tokens holds no whole page of 64 (give a "
+        "larger pool)\n");
+  const Transcript request = run_plateau(run + "100");
+  CHECK(request.code == 2);
+  CHECK(contains(request.err, "command line: engine.kv_pool_tokens: a pool of "));
+}
+
+TEST_CASE("a result that cannot be written is told") {
+  const Transcript full = run_plateau("list --json /dev/full");
+  CHECK(full.code == 2);
+  CHECK(contains(full.err, "/dev/full: cannot be written"));
+}
+
+TEST_CASE("plateau calibrate names the table that is missing") {
+  const TemporaryFolder folder;
+  const Transcript run = run_plateau(
+      "calibrate " + folder.path("tables") +
+      " --system s --engine e --nccl n --device d --source s --licence l --date 2026 --into " +
+      folder.path(""));
+  CHECK(run.code == 2);
+  CHECK(contains(run.err, "device.yaml: cannot be read"));
+  CHECK(contains(run_plateau("calibrate x").err, "plateau calibrate: --"));
+}

@@ -357,6 +357,23 @@ TEST_CASE("device and profile are looked up where the data is") {
       "rtx-pro-6000-server/sglang-0.5.14)");
 }
 
+TEST_CASE("a fault found after reading gets the place of its key") {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("s.yaml", kSmallScenario);
+  const Scenario s = read_scenario(path, small_options({"workload.requests=512"}));
+  const auto located_at = [&](const std::string& file, const std::string& key) {
+    return std::string(
+        located(InputError(plateau::Problem{file, 0, 0, key, "is wrong", ""}), s).what());
+  };
+  CHECK(located_at(path, "workload.concurrency") == path + ":9:16: workload.concurrency: is wrong");
+  CHECK(located_at("", "workload.concurrency") == path + ":9:16: workload.concurrency: is wrong");
+  CHECK(located_at(path, "workload.requests") == "command line: workload.requests: is wrong");
+  CHECK(located_at(path, "engine.kv_pool_tokens") ==
+        path + ":6:3: engine.kv_pool_tokens: is wrong");
+  CHECK(located_at(path, "routing") == path + ":13:10: routing: is wrong");
+  CHECK(located_at("table.csv", "routing") == "table.csv: routing: is wrong");
+}
+
 TEST_CASE("--seed wins over the file") {
   plateau::ScenarioOptions options = small_options({"seed=5"});
   const TemporaryFolder folder;
