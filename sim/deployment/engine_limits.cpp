@@ -35,7 +35,7 @@ SglangMemoryOptions memory_options(const Scenario& scenario, const DeviceSpec& d
       Problem{scenario.file, 0, 0, std::move(key), std::move(message), std::move(hint)});
 }
 
-KvPool size_pool(const Scenario& scenario, const DeviceSpec& device, DType kv_dtype) {
+SglangPoolInput pool_input(const Scenario& scenario, const DeviceSpec& device, DType kv_dtype) {
   SglangPoolInput input;
   input.options = memory_options(scenario, device);
   input.parallel = scenario.parallel;
@@ -45,6 +45,11 @@ KvPool size_pool(const Scenario& scenario, const DeviceSpec& device, DType kv_dt
   input.weights_gib = scenario.engine.weights_gib;
   input.page_tokens = scenario.engine.page_size;
   input.given_tokens = scenario.engine.kv_pool_tokens;
+  return input;
+}
+
+KvPool size_pool(const Scenario& scenario, const DeviceSpec& device, DType kv_dtype) {
+  const SglangPoolInput input = pool_input(scenario, device, kv_dtype);
   const KvPool pool = sglang_kv_pool(scenario.model, input);
   if (pool.tokens <= 0) {
     const Misfit misfit = pool.misfit.value_or(Misfit{});
@@ -165,6 +170,12 @@ ResolvedEngine resolve_engine(const Scenario& scenario, const DeviceSpec& device
   }
   resolved.kv_dtype = *kv_dtype;
   resolved.pool = size_pool(scenario, device, resolved.kv_dtype);
+  if (scenario.engine.weights_gib) {
+    SglangPoolInput spec_weights = pool_input(scenario, device, resolved.kv_dtype);
+    spec_weights.weights_gib.reset();
+    resolved.derived_tokens_spec_weights =
+        sglang_kv_pool(scenario.model, spec_weights).derived_tokens;
+  }
   resolved.kv_source = scenario.engine.kv_pool_tokens ? scenario.engine.kv_source : "derived";
   resolved.limits.pool_tokens = resolved.pool.tokens;
   resolved.limits.page_tokens = resolved.pool.page_tokens;

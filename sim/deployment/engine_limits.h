@@ -2,6 +2,8 @@
 // graphs listed.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,9 @@ struct ResolvedEngine {
   EngineLimits limits;
   KvPool pool;
   std::string kv_source;  // "given" | "log" | "derived"
+  // What the memory rule gives with the spec's weights in place of logged ones; nothing when there
+  // are none.
+  std::optional<std::int64_t> derived_tokens_spec_weights;
   DType kv_dtype = DType::bf16;
   bool vocab_parallel = true;
   std::vector<std::string> warnings;

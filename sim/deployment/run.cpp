@@ -44,6 +44,8 @@ KvReport kv_of(const Deployment& deployment) {
   kv.source = engine.kv_source;
   if (const auto longest = deployment.workload().longest())
     kv.wall_requests = wall_of(engine.limits, *longest);
+  kv.derived_tokens = engine.pool.derived_tokens;
+  kv.derived_tokens_spec_weights = engine.derived_tokens_spec_weights;
   if (engine.pool.unexplained_gib) kv.unexplained_bytes = *engine.pool.unexplained_gib * kGiB;
   return kv;
 }

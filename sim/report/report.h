@@ -81,6 +81,9 @@ struct KvReport {  // all but the peak is filled by the caller
   std::int64_t peak_used_tokens = 0;
   std::string source;                         // "given" | "log" | "derived"
   std::optional<std::int64_t> wall_requests;  // how many requests the pool admits
+  // What the memory rule derives: with logged weights where the scenario has them, and with the spec's.
+  std::optional<std::int64_t> derived_tokens;
+  std::optional<std::int64_t> derived_tokens_spec_weights;
   std::optional<double> unexplained_bytes;    // one GPU: derived pool minus the given or logged one
 };
 

@@ -68,6 +68,8 @@ Json to_json(const KvReport& kv) {
           {"peak_used_tokens", kv.peak_used_tokens},
           {"source", kv.source},
           {"wall_requests", optional(kv.wall_requests)},
+          {"derived_tokens", optional(kv.derived_tokens)},
+          {"derived_tokens_spec_weights", optional(kv.derived_tokens_spec_weights)},
           {"unexplained_bytes", optional(kv.unexplained_bytes)}};
 }
 

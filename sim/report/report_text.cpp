@@ -169,6 +169,12 @@ std::string kv_text(const KvReport& kv) {
                                          static_cast<double>(kv.capacity_tokens)));
   }
   if (kv.wall_requests) text += fmt::format("; admits {} requests", whole(*kv.wall_requests));
+  if (kv.derived_tokens_spec_weights && kv.derived_tokens) {
+    text +=
+        fmt::format("; the memory rule gives {} tokens with the logged weights, {} with the spec's",
+                    grouped(static_cast<double>(*kv.derived_tokens)),
+                    grouped(static_cast<double>(*kv.derived_tokens_spec_weights)));
+  }
   if (kv.unexplained_bytes && *kv.unexplained_bytes != 0) {
     const bool less = *kv.unexplained_bytes > 0;
     text += fmt::format("; {} a GPU {} than the memory arithmetic gives (unexplained)",
