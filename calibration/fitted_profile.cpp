@@ -13,10 +13,13 @@ namespace plateau {
 namespace {
 
 constexpr double kCollectiveBand = 0.05;
-// Hosts differ: 8-GPU all-reduce bus bandwidth of this card is 22-41 GB/s between a host-staged box
-// and one with tuned peer-to-peer, the table's host reached 23.6 (community measurements).
-constexpr double kPcieLow = 0.6;
-constexpr double kHostStagedHigh = 1.5;
+// Hosts differ. 8-GPU all-reduce bus bandwidth of this card: 22.2 GB/s on a dual-socket box with
+// defaults, 23.6 on the tables' own host, 37.6 with tuned peer-to-peer, 39-41 behind PCIe switches;
+// 4 GPUs: 24.9 on the tables' host, 30.3 with default staging, 39.3 with peer-to-peer (rtx6kpro).
+constexpr double kStagedLow = 24.9 / 30.3;
+constexpr double kStagedHigh = 1.25;
+constexpr double kPeerShare = 23.6 / 37.6;  // of the time beyond latency that peer-to-peer leaves
+constexpr double kPeerLow = 23.6 / 41;
 constexpr double kUnknownBoardBand = 0.15;  // boards of one kind differ by this much in watts
 constexpr double kAssumedShare = 0.8;       // of the memory's peak, for elementwise kernels
 constexpr double kAssumedBand = 0.5;
@@ -180,11 +183,19 @@ Estimate FittedProfile::collective(const OpCall& call) const {
                       curves_.has(call.op, CollectivePath::custom, call.ranks);
   const CollectivePath path = custom ? CollectivePath::custom : CollectivePath::nccl;
   Estimate price = curves_.seconds(call.op, path, call.ranks, call.bytes, kCollectiveBand);
-  if (interconnect_ == Interconnect::pcie) price.low = std::min(price.low, price.value * kPcieLow);
-  if (interconnect_ == Interconnect::pcie_host_staged) {
-    price.high = std::max(price.high, price.value * kHostStagedHigh);
-    price.source = std::max(price.source, Source::interpolated);
+  if (nvlink) return price;
+  const double staged = price.value;
+  if (interconnect_ == Interconnect::pcie_host_staged || meta_.interconnect == Interconnect::pcie) {
+    price.low = std::min(price.low, staged * kStagedLow);
+    price.high = std::max(price.high, staged * kStagedHigh);
+    return price;
   }
+  const double latency = curves_.seconds(call.op, path, call.ranks, 0, kCollectiveBand).value;
+  const double beyond = std::max(0.0, staged - latency);
+  price.value = staged - beyond * (1 - kPeerShare);
+  price.low = staged - beyond * (1 - kPeerLow);
+  price.high = std::max(price.high, staged);
+  price.source = Source::extrapolated;
   return price;
 }
 
