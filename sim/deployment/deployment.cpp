@@ -79,9 +79,13 @@ Deployment::Deployment(const Scenario& scenario, const std::string& data_dir)
 
 Deployment::Deployment(const Scenario& scenario, std::shared_ptr<const Profile> profile,
                        const ExpertRouting& routing)
+    : Deployment(scenario, std::move(profile), std::make_shared<ExpertRouting>(routing)) {}
+
+Deployment::Deployment(const Scenario& scenario, std::shared_ptr<const Profile> profile,
+                       std::shared_ptr<ExpertRouting> routing)
     : scenario_(scenario),
       profile_(std::move(profile)),
-      routing_(routing),
+      routing_(std::move(routing)),
       engine_(resolve_engine(scenario_, profile_->device())),
       workload_(load_workload(scenario_, engine_)),
       placement_{scenario_.parallel, engine_.kv_dtype, engine_.vocab_parallel},
@@ -134,13 +138,13 @@ StepShape Deployment::decode_shape(double batch, double context) const {
 
 std::vector<OpLine> Deployment::price(const StepShape& shape) {
   std::vector<OpLine> lines;
-  step_cost(step_ops(scenario_.model, placement_, shape, routing_.load(shape.tokens())), *profile_,
+  step_cost(step_ops(scenario_.model, placement_, shape, routing_->load(shape.tokens())), *profile_,
             shape.graph, scenario_.model.layers, &lines);
   return lines;
 }
 
 const StepCost& Deployment::cost(const StepShape& shape) {
-  cost_ = step_cost(step_ops(scenario_.model, placement_, shape, routing_.load(shape.tokens())),
+  cost_ = step_cost(step_ops(scenario_.model, placement_, shape, routing_->load(shape.tokens())),
                     *profile_, shape.graph, scenario_.model.layers);
   const ClockLaw& clock = profile_->clock();
   if (!clock.known()) return cost_;

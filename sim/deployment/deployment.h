@@ -26,6 +26,9 @@ class Deployment : public StepTimer {
   // Shares what is already loaded; the caller has checked that it is what the scenario asks for.
   Deployment(const Scenario& scenario, std::shared_ptr<const Profile> profile,
              const ExpertRouting& routing);
+  // Shares the routing too, with what it remembers of batches seen before: for one thread.
+  Deployment(const Scenario& scenario, std::shared_ptr<const Profile> profile,
+             std::shared_ptr<ExpertRouting> routing);
 
   const StepCost& cost(const StepShape& shape) override;
   // Every operation of a step with its price, at full clock.
@@ -38,7 +41,7 @@ class Deployment : public StepTimer {
   const ResolvedEngine& engine() const { return engine_; }
   const Workload& workload() const { return workload_; }
   const Profile& profile() const { return *profile_; }
-  ExpertRouting& routing() { return routing_; }
+  ExpertRouting& routing() { return *routing_; }
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
@@ -46,7 +49,7 @@ class Deployment : public StepTimer {
 
   Scenario scenario_;
   std::shared_ptr<const Profile> profile_;
-  ExpertRouting routing_;
+  std::shared_ptr<ExpertRouting> routing_;
   ResolvedEngine engine_;
   Workload workload_;
   Placement placement_;

@@ -108,27 +108,6 @@ ConfigNode* step_into(ConfigNode* map, const std::string& part) {
   return &map->children.back();
 }
 
-void assign(Assignment assignment, ConfigNode* root) {
-  ConfigNode* map = root;
-  std::string path;
-  for (std::size_t i = 0; i + 1 < assignment.key.size(); ++i) {
-    path += (i > 0 ? "." : "") + assignment.key[i];
-    map = step_into(map, assignment.key[i]);
-    if (map->kind != Kind::map) {
-      throw InputError(set_problem(path + "." + assignment.key[i + 1],
-                                   "`" + path + "` is no map in this scenario",
-                                   "set `" + path + "` as a whole"));
-    }
-  }
-  const std::string& last = assignment.key.back();
-  if (ConfigNode* present = child_of(map, last)) {
-    *present = merged(std::move(*present), std::move(assignment.value));
-  } else {
-    map->keys.push_back(last);
-    map->children.push_back(std::move(assignment.value));
-  }
-}
-
 }  // namespace
 
 ConfigNode read_with_bases(const std::string& path) {
@@ -185,11 +164,32 @@ Assignment parse_assignment(const std::string& text) {
   return result;
 }
 
+void apply_assignment(Assignment assignment, ConfigNode* root) {
+  ConfigNode* map = root;
+  std::string path;
+  for (std::size_t i = 0; i + 1 < assignment.key.size(); ++i) {
+    path += (i > 0 ? "." : "") + assignment.key[i];
+    map = step_into(map, assignment.key[i]);
+    if (map->kind != Kind::map) {
+      throw InputError(set_problem(path + "." + assignment.key[i + 1],
+                                   "`" + path + "` is no map in this scenario",
+                                   "set `" + path + "` as a whole"));
+    }
+  }
+  const std::string& last = assignment.key.back();
+  if (ConfigNode* present = child_of(map, last)) {
+    *present = merged(std::move(*present), std::move(assignment.value));
+  } else {
+    map->keys.push_back(last);
+    map->children.push_back(std::move(assignment.value));
+  }
+}
+
 void apply_assignments(const std::vector<std::string>& assignments, ConfigNode* root) {
   std::vector<Problem> problems;
   for (const std::string& text : assignments) {
     try {
-      assign(parse_assignment(text), root);
+      apply_assignment(parse_assignment(text), root);
     } catch (const InputError& error) {
       problems.insert(problems.end(), error.problems().begin(), error.problems().end());
     }

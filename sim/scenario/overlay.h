@@ -29,6 +29,7 @@ struct Assignment {
   ConfigNode value;
 };
 Assignment parse_assignment(const std::string& text);
+void apply_assignment(Assignment assignment, ConfigNode* root);
 
 // Throws one InputError for all assignments that cannot be made.
 void apply_assignments(const std::vector<std::string>& assignments, ConfigNode* root);
