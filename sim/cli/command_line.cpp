@@ -60,6 +60,7 @@ class CommandLine {
     app_.require_subcommand(1);
     add_run();
     add_step();
+    add_sweep();
     add_list();
     add_calibrate();
     add_validate();
@@ -118,6 +119,51 @@ class CommandLine {
                       "A prefill step of --batch prompts of --ctx tokens");
     add_common(command, &step_.common);
     command->callback([this] { chosen_ = [this] { return step_command(step_, terminal_); }; });
+  }
+
+  void add_sweep() {
+    CLI::App* command = app_.add_subcommand("sweep", "Simulate a scenario at many points");
+    add_scenario(command, &sweep_.scenario);
+    command
+        ->add_option("--vary", sweep_.vary,
+                     "Values of one key: KEY=a,b,c or KEY=lo..hi:steps (may be repeated)")
+        ->type_name("KEY=VALUES")
+        ->allow_extra_args(false);
+    CLI::Option* zip = command->add_flag("--zip", sweep_.zip, "Pair the values of all keys");
+    CLI::Option* points = command->add_option("--points", sweep_.points,
+                                              "A CSV file of points, its header names the keys");
+    points->type_name("FILE");
+    const auto sample = [&](const char* name, std::int64_t* size, const char* description) {
+      return command->add_option(name, *size, description)
+          ->type_name("N")
+          ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
+    };
+    CLI::Option* random =
+        sample("--random", &sweep_.random, "N different points of the grid, at random");
+    CLI::Option* latin = sample("--lhs", &sweep_.latin, "A Latin hypercube of N points");
+    zip->excludes(points)->excludes(random)->excludes(latin);
+    points->excludes(random)->excludes(latin);
+    random->excludes(latin);
+    command->add_option("--sample-seed", sweep_.sample_seed, "Seed of the sample (default 1)")
+        ->type_name("N");
+    add_work(command, &sweep_.threads, &sweep_.repetitions);
+    command->add_option("--csv", sweep_.csv, "Write the rows as CSV")->type_name("FILE|-");
+    command->add_option("--jsonl", sweep_.json_lines, "Write the rows as JSON lines")
+        ->type_name("FILE|-");
+    add_common(command, &sweep_.common);
+    command->callback([this] { chosen_ = [this] { return sweep_command(sweep_, terminal_); }; });
+  }
+
+  static void add_work(CLI::App* command, int* threads, int* repetitions) {
+    command->add_option("--threads", *threads, "Threads (default: every core; under MPI 1 a rank)")
+        ->type_name("N")
+        ->check(CLI::Range(1, 4096));
+    command
+        ->add_option("--intervals", *repetitions,
+                     "Repeat each point N times with other experts and tables as noisy as they "
+                     "are, and give p5 and p95")
+        ->type_name("N")
+        ->check(CLI::Range(2, 10'000));
   }
 
   void add_list() {
@@ -226,6 +272,7 @@ class CommandLine {
   const Terminal& terminal_;
   RunArguments run_;
   StepArguments step_;
+  SweepArguments sweep_;
   ListArguments list_;
   CalibrateArguments calibrate_;
   ValidateArguments validate_;

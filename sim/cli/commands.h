@@ -31,6 +31,7 @@ struct Terminal {
   std::ostream* err;         // problems, warnings, progress
   bool interactive = false;  // somebody watches `err`: progress may be shown
   bool colour = false;       // somebody watches `out` and has not set NO_COLOR
+  bool among_ranks = false;  // one of several processes that mpirun or srun started
 };
 
 struct CommonOptions {
@@ -55,6 +56,22 @@ struct StepArguments {
   CommonOptions common;
 };
 int step_command(const StepArguments& arguments, const Terminal& terminal);
+
+struct SweepArguments {
+  std::string scenario;
+  std::vector<std::string> vary;  // key=values
+  std::string points;             // CSV of points, instead of --vary
+  bool zip = false;
+  std::int64_t random = 0;  // sample sizes; 0: no sample
+  std::int64_t latin = 0;
+  std::uint64_t sample_seed = 1;
+  int threads = 0;      // 0: every core; under MPI one a rank
+  int repetitions = 0;  // --intervals
+  std::string csv;      // file or "-"
+  std::string json_lines;
+  CommonOptions common;
+};
+int sweep_command(const SweepArguments& arguments, const Terminal& terminal);
 
 struct ListArguments {
   std::string what;  // "" all

@@ -26,13 +26,22 @@ std::string find_data_dir() {
   return (executable.parent_path().parent_path() / "share" / "plateau").string();
 }
 
+// Started by mpirun (Open MPI, or another one over PMI) or by srun, and not alone.
+bool among_ranks() {
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
+    const char* size = std::getenv(name);
+    if (size != nullptr && std::atoi(size) > 1) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
   const bool colour = ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
-  const plateau::Terminal terminal{find_data_dir(), &std::cout, &std::cerr,
-                                   ::isatty(STDERR_FILENO) == 1, colour};
+  const plateau::Terminal terminal{
+      find_data_dir(), &std::cout, &std::cerr, ::isatty(STDERR_FILENO) == 1, colour, among_ranks()};
   const int code =
       plateau::run_command_line(std::vector<std::string>(argv + 1, argv + argc), terminal);
   std::cout.flush();

@@ -76,6 +76,7 @@ const std::vector<Figure>& figures() {
       {"share_extrapolated", [](const Report& r) { return share(r, Source::extrapolated); }},
       {"share_roofline", [](const Report& r) { return share(r, Source::roofline); }},
       {"share_assumed", [](const Report& r) { return share(r, Source::assumed); }},
+      {"warnings", [](const Report& r) -> Value { return static_cast<double>(r.warnings.size()); }},
       {"simulated_s", [](const Report& r) -> Value { return r.throughput.seconds; }},
   };
   return kFigures;
