@@ -35,7 +35,7 @@ TEST_CASE("a row that an interruption cut off is computed again") {
   const std::string path = folder.path("x.partial");
   { RowStore(path, "f", 3).put(1, "a whole row"); }
   const std::string whole = plateau::read_file(path);
-  for (const std::string& cut : {"0", "0\tha", "0\thalf a row"}) {
+  for (const std::string cut : {"0", "0\tha", "0\thalf a row"}) {
     plateau::write_file(path, whole + cut);
     RowStore rows(path, "f", 3);
     CHECK(rows.missing() == std::vector<std::int64_t>{0, 2});
