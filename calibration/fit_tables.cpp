@@ -9,6 +9,7 @@
 
 #include "calibration/collective_curves.h"
 #include "calibration/csv.h"
+#include "calibration/fit/collective_rows.h"
 #include "calibration/fit/fit_sparse.h"
 #include "calibration/fitted_profile.h"
 #include "calibration/profile_meta.h"
@@ -142,58 +143,16 @@ class ProfileFit {
   }
 
   void collectives() {
-    const std::string name = request_.system + "/" + request_.nccl + "/nccl.csv.gz";
-    add_curves(request_.table_folder + "/" + name, name, CollectivePath::nccl);
+    const std::string nccl = request_.system + "/" + request_.nccl + "/nccl.csv.gz";
+    summary_.tables.push_back(read_nccl(request_.table_folder + "/" + nccl, nccl, curves_));
     const std::string custom = request_.system + "/" + request_.engine + "/custom_allreduce.csv.gz";
     std::error_code error;
     if (fs::exists(request_.table_folder + "/" + custom, error)) {
-      add_curves(request_.table_folder + "/" + custom, custom, CollectivePath::custom);
+      summary_.tables.push_back(
+          read_custom_all_reduce(request_.table_folder + "/" + custom, custom, curves_));
     } else {
       summary_.notes.push_back("no table custom_allreduce");
     }
-  }
-
-  void add_curves(const std::string& path, const std::string& file, CollectivePath way) {
-    const CsvTable table = CsvTable::read(path);
-    TableUse use;
-    use.file = file;
-    use.rows = static_cast<std::int64_t>(table.rows());
-    std::map<std::pair<Op, int>, std::map<double, double>> curves;
-    const bool nccl = way == CollectivePath::nccl;
-    const std::size_t kind = table.column(nccl ? "op_name" : "backend");
-    const std::size_t dtype = nccl ? table.column("nccl_dtype") : kind;
-    const std::size_t ranks = table.column("num_gpus");
-    const std::size_t size = table.column("message_size");
-    const std::size_t latency = table.column("latency");
-    for (std::size_t row = 0; row < table.rows(); ++row) {
-      const std::string_view name = table.text(row, kind);
-      const bool reduce = nccl ? name == "all_reduce" : name == "sglang_graph";
-      if ((!reduce && name != "all_gather") || (nccl && table.text(row, dtype) != "half")) {
-        ++use.ignored[nccl ? "another operation or type" : "launched without a graph"];
-        continue;
-      }
-      constexpr double kBytesPerElement = 2;  // half, bf16
-      const double bytes = kBytesPerElement * table.number(row, size);
-      // Above its limit the engine's own all-reduce hands over to NCCL, whose curve is there
-      // already.
-      if (!nccl && bytes > CollectiveCurves::kCustomLimit) {
-        ++use.ignored["beyond 8 MiB"];
-        continue;
-      }
-      auto& curve = curves[{reduce ? Op::all_reduce : Op::all_gather,
-                            static_cast<int>(table.number(row, ranks))}];
-      if (!curve.emplace(bytes, table.number(row, latency) * 1e-3).second) {
-        ++use.ignored["key seen before: the first row counts"];
-        continue;
-      }
-      ++use.used;
-    }
-    for (const auto& [key, points] : curves) {
-      std::vector<CurvePoint> curve;
-      for (const auto& [bytes, seconds] : points) curve.push_back({bytes, seconds});
-      curves_.add(key.first, way, key.second, std::move(curve));
-    }
-    summary_.tables.push_back(std::move(use));
   }
 
   std::string residuals_text() const {

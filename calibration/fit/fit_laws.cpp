@@ -23,59 +23,74 @@ std::vector<double> geometric(double low, double high, int count) {
   return knots;
 }
 
-// Knots stand where kernels change: at tile heights in m, at the widths of real layers in n and k.
+// Knots stand where kernels change: on both sides of a tile's height in m, at the widths of real
+// layers in n and k, densest where serving engines work.
+const std::vector<double> kTokens = {1,   4,   16,  17,   32,   64,   128,  129,  256,
+                                     257, 512, 513, 1024, 1025, 2048, 4096, 8192, 32768};
+const std::vector<double> kOutputs = {32,   128,  256,  512,   1024,  2048, 2560,
+                                      4096, 6144, 8192, 12288, 16384, 65536};
+const std::vector<double> kInputs = {32,   128,  256,  512,  1024,  2048,
+                                     3072, 4096, 6144, 8192, 16384, 65536};
+const std::vector<double> kContext = {2, 16, 64, 128, 256, 512, 1024, 2048, 4096, 16384, 131072};
+const std::vector<double> kBlocks = {1, 4, 16, 32, 64, 128, 256, 512, 1024, 4096, 65536};
+const std::vector<double> kPrompt = {1, 16, 64, 128, 256, 512, 1024, 2048, 4096, 16384};
+const std::vector<double> kRows = {1, 1.5, 2, 4, 8, 32, 128, 512, 4096};
+
+std::vector<Axis> expert_axes(bool any_experts) {
+  if (any_experts) {
+    return {{Feature::expert_bytes, geometric(1e5, 1e9, 9)},
+            {Feature::active_experts, {1, 4, 8, 16, 32, 64, 128, 256, 512}},
+            {Feature::rows_per_expert, kRows}};
+  }
+  return {{Feature::active_experts, {1, 2, 4, 8, 16, 32, 64, 128, 256, 512}},
+          {Feature::rows_per_expert, kRows}};
+}
+
+std::vector<Axis> latent_axes(Op op, bool sparse) {
+  if (op == Op::mla_decode) {
+    return {{Feature::sequences, {1, 4, 16, 32, 64, 128, 256, 512, 1024}},
+            {Feature::context_tokens, kContext},
+            {Feature::query_heads, {1, 8, 16, 32, 64, 128}}};
+  }
+  if (sparse) {
+    return {{Feature::query_tokens, {16, 64, 256, 1024, 2048, 4096, 8192, 16384, 32768}},
+            {Feature::context_tokens, {64, 512, 1024, 2048, 2304, 4096, 8192, 32768}},
+            {Feature::query_heads, {8, 16, 32, 64, 128}}};
+  }
+  return {{Feature::new_tokens, kPrompt}, {Feature::query_blocks, kBlocks}};
+}
+
+std::vector<Axis> indexer_axes(bool prefill) {
+  // Several short prompts fill one launch as one longer prompt would.
+  if (prefill)
+    return {{Feature::pairs, {4096, 65536, 262144, 1048576, 4194304, 16777216, 67108864}}};
+  return {{Feature::sequences, {1, 4, 16, 64, 256, 1024}}, {Feature::context_tokens, kContext}};
+}
+
 std::vector<Axis> axes_for(const LawKey& key, bool any_experts) {
-  const std::vector<double> m = {1,   4,   16,  17,   32,   64,   128,  129,  256,
-                                 257, 512, 513, 1024, 1025, 2048, 4096, 8192, 32768};
-  const std::vector<double> n = {32,   128,  256,  512,   1024,  2048, 2560,
-                                 4096, 6144, 8192, 12288, 16384, 65536};
-  const std::vector<double> k = {32,   128,  256,  512,  1024,  2048,
-                                 3072, 4096, 6144, 8192, 16384, 65536};
-  const std::vector<double> context = {2, 16, 64, 128, 256, 512, 1024, 2048, 4096, 16384, 131072};
-  const std::vector<double> blocks = {1, 4, 16, 32, 64, 128, 256, 512, 1024, 4096, 65536};
-  const std::vector<double> prompt = {1, 16, 64, 128, 256, 512, 1024, 2048, 4096, 16384};
-  const std::vector<double> rows = {1, 1.5, 2, 4, 8, 32, 128, 512, 4096};
   switch (key.op) {
     case Op::gemm:
-      return {{Feature::m, m}, {Feature::n, n}, {Feature::k, k}};
+      return {{Feature::m, kTokens}, {Feature::n, kOutputs}, {Feature::k, kInputs}};
     case Op::moe_experts:
-      if (any_experts) {
-        return {{Feature::expert_bytes, geometric(1e5, 1e9, 9)},
-                {Feature::active_experts, {1, 4, 8, 16, 32, 64, 128, 256, 512}},
-                {Feature::rows_per_expert, rows}};
-      }
-      return {{Feature::active_experts, {1, 2, 4, 8, 16, 32, 64, 128, 256, 512}},
-              {Feature::rows_per_expert, rows}};
+      return expert_axes(any_experts);
     case Op::attention_decode:
-      return {{Feature::kv_blocks, blocks},
-              {Feature::context_tokens, context},
+      return {{Feature::kv_blocks, kBlocks},
+              {Feature::context_tokens, kContext},
               {Feature::group, {1, 4, 8, 16, 64}}};
     case Op::attention_prefill:
-      return {{Feature::new_tokens, prompt},
+      return {{Feature::new_tokens, kPrompt},
               {Feature::query_blocks, {1, 8, 32, 128, 512, 2048, 32768}},
               {Feature::group, {1, 8, 64}}};
     case Op::mla_decode:
-      return {{Feature::sequences, {1, 4, 16, 32, 64, 128, 256, 512, 1024}},
-              {Feature::context_tokens, context},
-              {Feature::query_heads, {1, 8, 16, 32, 64, 128}}};
     case Op::mla_prefill:
-      if (key.geometry[0] == 1) {
-        return {{Feature::query_tokens, {16, 64, 256, 1024, 2048, 4096, 8192, 16384, 32768}},
-                {Feature::context_tokens, {64, 512, 1024, 2048, 2304, 4096, 8192, 32768}},
-                {Feature::query_heads, {8, 16, 32, 64, 128}}};
-      }
-      return {{Feature::new_tokens, prompt}, {Feature::query_blocks, blocks}};
+      return latent_axes(key.op, key.geometry[0] == 1);
     case Op::mla_bmm:
-      return {{Feature::m, m}, {Feature::query_heads, {1, 4, 8, 16, 32, 64, 128}}};
+      return {{Feature::m, kTokens}, {Feature::query_heads, {1, 4, 8, 16, 32, 64, 128}}};
     case Op::indexer_logits:
     case Op::indexer_topk:
-      if (key.geometry[0] == 1) {
-        // Several short prompts fill one launch as one longer prompt would.
-        return {{Feature::pairs, {4096, 65536, 262144, 1048576, 4194304, 16777216, 67108864}}};
-      }
-      return {{Feature::sequences, {1, 4, 16, 64, 256, 1024}}, {Feature::context_tokens, context}};
+      return indexer_axes(key.geometry[0] == 1);
     default:
-      return {{Feature::m, m}};
+      return {{Feature::m, kTokens}};
   }
 }
 

@@ -50,6 +50,50 @@ void add_smoothness(Entries& entries, const std::vector<std::vector<double>>& ax
   }
 }
 
+// A sample's place in the grid does not move between iterations.
+struct PlacedSample {
+  KnotGrid::Corners at;
+  double y = 0;
+  double weight = 1;
+};
+
+void add_sample(Entries& entries, Eigen::VectorXd& right, const PlacedSample& sample) {
+  const KnotGrid::Corners& at = sample.at;
+  for (std::size_t a = 0; a < at.count; ++a) {
+    if (at.weight[a] == 0) continue;
+    const double share = sample.weight * at.weight[a];
+    right[static_cast<Eigen::Index>(at.index[a])] += share * sample.y;
+    for (std::size_t b = 0; b < at.count; ++b) {
+      if (at.weight[b] == 0) continue;
+      entries.emplace_back(static_cast<int>(at.index[a]), static_cast<int>(at.index[b]),
+                           share * at.weight[b]);
+    }
+  }
+}
+
+Eigen::VectorXd solve(Entries entries, const std::vector<PlacedSample>& samples, std::size_t size) {
+  const auto dimension = static_cast<Eigen::Index>(size);
+  Eigen::VectorXd right = Eigen::VectorXd::Zero(dimension);
+  for (const PlacedSample& sample : samples) add_sample(entries, right, sample);
+  Eigen::SparseMatrix<double> matrix(dimension, dimension);
+  matrix.setFromTriplets(entries.begin(), entries.end());
+  const Eigen::SimplicialLDLT<Eigen::SparseMatrix<double>> solver(matrix);
+  if (solver.info() != Eigen::Success) throw std::runtime_error("surface fit is singular");
+  return solver.solve(right);
+}
+
+// Huber's weights for the next iteration.
+void reweight(std::vector<PlacedSample>& samples, const Eigen::VectorXd& values, double scale) {
+  for (PlacedSample& sample : samples) {
+    double fitted = 0;
+    for (std::size_t a = 0; a < sample.at.count; ++a) {
+      fitted += sample.at.weight[a] * values[static_cast<Eigen::Index>(sample.at.index[a])];
+    }
+    const double residual = std::abs(sample.y - fitted);
+    sample.weight = residual > scale ? scale / residual : 1.0;
+  }
+}
+
 }  // namespace
 
 KnotGrid fit_surface(const std::vector<std::vector<double>>& axes,
@@ -57,10 +101,11 @@ KnotGrid fit_surface(const std::vector<std::vector<double>>& axes,
   std::size_t size = 1;
   for (const std::vector<double>& knots : axes) size *= knots.size();
   const KnotGrid shape(axes, std::vector<double>(size, 0.0));
-  std::vector<KnotGrid::Corners> corners;
-  corners.reserve(samples.size());
-  for (const SurfaceSample& sample : samples) corners.push_back(shape.corners(sample.x));
-
+  std::vector<PlacedSample> placed;
+  placed.reserve(samples.size());
+  for (const SurfaceSample& sample : samples) {
+    placed.push_back({shape.corners(sample.x), sample.y, 1});
+  }
   Entries smoothness;
   for (std::size_t axis = 0; axis < axes.size(); ++axis) {
     add_smoothness(smoothness, axes, axis, options);
@@ -69,39 +114,10 @@ KnotGrid fit_surface(const std::vector<std::vector<double>>& axes,
   for (std::size_t i = 0; i < size; ++i) {
     smoothness.emplace_back(static_cast<int>(i), static_cast<int>(i), kAnchor);
   }
-
-  const auto dimension = static_cast<Eigen::Index>(size);
-  Eigen::VectorXd values = Eigen::VectorXd::Zero(dimension);
-  std::vector<double> weights(samples.size(), 1.0);
+  Eigen::VectorXd values = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(size));
   for (int iteration = 0; iteration < options.iterations; ++iteration) {
-    Entries entries = smoothness;
-    Eigen::VectorXd right = Eigen::VectorXd::Zero(dimension);
-    for (std::size_t i = 0; i < samples.size(); ++i) {
-      const KnotGrid::Corners& at = corners[i];
-      for (std::size_t a = 0; a < at.count; ++a) {
-        if (at.weight[a] == 0) continue;
-        const double share = weights[i] * at.weight[a];
-        right[static_cast<Eigen::Index>(at.index[a])] += share * samples[i].y;
-        for (std::size_t b = 0; b < at.count; ++b) {
-          if (at.weight[b] == 0) continue;
-          entries.emplace_back(static_cast<int>(at.index[a]), static_cast<int>(at.index[b]),
-                               share * at.weight[b]);
-        }
-      }
-    }
-    Eigen::SparseMatrix<double> matrix(dimension, dimension);
-    matrix.setFromTriplets(entries.begin(), entries.end());
-    const Eigen::SimplicialLDLT<Eigen::SparseMatrix<double>> solver(matrix);
-    if (solver.info() != Eigen::Success) throw std::runtime_error("surface fit is singular");
-    values = solver.solve(right);
-    for (std::size_t i = 0; i < samples.size(); ++i) {
-      double fitted = 0;
-      for (std::size_t a = 0; a < corners[i].count; ++a) {
-        fitted += corners[i].weight[a] * values[static_cast<Eigen::Index>(corners[i].index[a])];
-      }
-      const double residual = std::abs(samples[i].y - fitted);
-      weights[i] = residual > options.scale ? options.scale / residual : 1.0;
-    }
+    values = solve(smoothness, placed, size);
+    reweight(placed, values, options.scale);
   }
   return KnotGrid(axes, std::vector<double>(values.data(), values.data() + size));
 }
