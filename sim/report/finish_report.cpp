@@ -89,7 +89,7 @@ void fill_steps(const RunRecord& run, Report& report) {
   StepStatistics& s = report.step;
   s.decode_ms = run.decode.ms.spread();
   s.prefill_ms = run.prefill.ms.spread();
-  s.decode_count = run.decode.count;
+  s.decode_count = run.totals.decode_steps;  // one after the last token included
   s.prefill_count = run.prefill.count;
   s.mixed_count = run.mixed;
   if (run.decode.count > 0)

@@ -57,6 +57,7 @@ struct ReportBuilder::State : RunRecord {
   void count_step(const StepRecord& step);
   void count(const StepRecord& step);
   void release_held();
+  void count_overrun();
 };
 
 ReportBuilder::ReportBuilder(const ReportContext& context)
@@ -207,6 +208,21 @@ void ReportBuilder::on_retraction(const RetractionRecord& retraction) {
 
 void ReportBuilder::on_end(SimTime last_token) { state_->last_token = last_token; }
 
-Report ReportBuilder::finish() { return finish_report(*state_); }
+// What an overlapping engine still computed after the last token is a decode step of the engine,
+// though not of the run's time: it counts in the mean running batch and in the number of steps, as
+// the engine's own log would.
+void ReportBuilder::State::count_overrun() {
+  for (const HeldStep& step : held) {
+    if (step.shape.decode_sequences <= 0) continue;
+    totals.running += step.record.running;
+    ++totals.decode_steps;
+  }
+  held.clear();
+}
+
+Report ReportBuilder::finish() {
+  state_->count_overrun();
+  return finish_report(*state_);
+}
 
 }  // namespace plateau

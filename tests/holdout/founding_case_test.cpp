@@ -28,6 +28,8 @@ TEST_CASE("the founding plateau at 2,048 and 3,072 clients is predicted within 5
   const Report at_2048 = predict(kFounding);
   CHECK(at_2048.throughput.output_tok_per_s == doctest::Approx(2095).epsilon(0.05));
   CHECK(at_2048.running.first_wave == 1935);
+  CHECK(at_2048.running.mean == doctest::Approx(1536).epsilon(1e-12));
+  CHECK(at_2048.step.decode_count == 512);
   CHECK(at_2048.retractions.count == 0);
   CHECK(at_2048.kv.capacity_tokens == 495488);
   CHECK(at_2048.kv.source == "given");

@@ -141,19 +141,30 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("shipped profiles: 8-GPU all-reduce over PCIe as measured, its dip included") {
-  const auto profile = load(kShipped[0]);
+TEST_CASE(
+    "shipped profiles: 8-GPU all-reduce over PCIe as measured, its dip included; peer-to-peer is "
+    "faster") {
+  ProfileOptions wanted{
+      PLATEAU_SOURCE_DIR, kShipped[0], Interconnect::pcie_host_staged, 8, "", "table"};
+  const auto staged = load_profile(wanted);
+  wanted.interconnect = Interconnect::pcie;
+  const auto peer = load_profile(wanted);
   OpCall call;
   call.op = Op::all_reduce;
   call.ranks = 8;
   for (const auto& [elements, time] :
        {std::pair{256.0, 24.57}, {262144.0, 156.1}, {524288.0, 131.5}, {16777216.0, 2494.0}}) {
     call.bytes = 2 * elements;
-    const Estimate price = profile->cost(call).seconds;
+    const Estimate price = staged->cost(call).seconds;
     CHECK(price.value * 1e6 == doctest::Approx(time).epsilon(1e-6));
     CHECK(price.source == Source::measured);
+    const Estimate direct = peer->cost(call).seconds;
+    CHECK(direct.value <= price.value);
+    CHECK(direct.value * 1e6 ==
+          doctest::Approx(24.57 + (time - 24.57) * 23.6 / 37.6).epsilon(1e-6));
+    CHECK(direct.source == Source::extrapolated);
   }
-  CHECK(profile->cost(call).watts.value == 140);
+  CHECK(staged->cost(call).watts.value == 140);
 }
 
 TEST_CASE("shipped profiles: DSA decode on B200 adds up to the measured block") {
