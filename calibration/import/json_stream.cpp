@@ -105,6 +105,7 @@ class JsonEvents {
     since_event_ = 0;
     if (!holding_) return;
     holding_ = false;
+    if (path_.depth_ == 0) return;  // a document that is one bare value has no name for it
     visitor_.value(path_, held_, held_line_);
   }
 

@@ -17,7 +17,10 @@ constexpr std::string_view kOtherWord = "(other)";
 
 std::size_t Series::column(std::string_view name, bool text) {
   const auto found = index_.find(name);
-  if (found != index_.end()) return found->second;
+  if (found != index_.end()) {
+    if (columns_[found->second].text == text) return found->second;
+    return column(std::string(name) + (text ? "_text" : "_number"), text);
+  }
   columns_.push_back({std::string(name), text});
   index_.emplace(std::string(name), columns_.size() - 1);
   row_.resize(columns_.size(), kMissing);

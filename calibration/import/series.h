@@ -33,7 +33,8 @@ class Series {
   const std::vector<Column>& columns() const { return columns_; }
   std::int64_t rows() const { return rows_; }
 
-  // Finds a column or makes it.
+  // Finds a column or makes it. Words and numbers under one name get a column each (name_text,
+  // name_number for the later kind).
   std::size_t column(std::string_view name, bool text = false);
   std::optional<std::size_t> find(std::string_view name) const;
 

@@ -76,11 +76,7 @@ class KernelTable {
         series_->set(series_->column(columns_[i]), *read);
         zero = zero || (columns_[i] == "latency_ms" && *read == 0);
       } else {
-        // Words stand beside numbers of the same name in mixed columns.
-        const auto found = series_->find(columns_[i]);
-        const bool number_column = found && !series_->columns()[*found].text;
-        series_->set_word(
-            series_->column(number_column ? columns_[i] + "_word" : columns_[i], true), text);
+        series_->set_word(series_->column(columns_[i], true), text);
       }
     }
     if (!series_->end_row()) return recorder_.ignore("rows without a value", line.number);

@@ -20,6 +20,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// Names in a log may hold bytes that are no UTF-8: they are replaced.
+std::string dumped(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 constexpr std::size_t kFlushBytes = std::size_t{1} << 16;
 
 Json number_of(double value) {
@@ -135,12 +140,12 @@ Json row_of(const Series& series, const Series::Row& row) {
 void write_series(const Series& series, Buffer& out) {
   Json columns = {"file", "line"};
   for (const Column& column : series.columns()) columns.push_back(column.name);
-  const std::string frame = Json{{"columns", columns}, {"rows", Json::array()}}.dump();
+  const std::string frame = dumped(Json{{"columns", columns}, {"rows", Json::array()}});
   constexpr std::size_t kClosing = 2;  // "]}"
   out << std::string_view(frame).substr(0, frame.size() - kClosing);
   bool first = true;
   series.for_each([&](const Series::Row& row) {
-    out << (first ? "\n" : ",\n") << row_of(series, row).dump();
+    out << (first ? "\n" : ",\n") << dumped(row_of(series, row));
     first = false;
   });
   out << std::string_view(frame).substr(frame.size() - kClosing);
@@ -214,13 +219,13 @@ void write_json(const Measurement& measurement, const Sink& sink) {
   Buffer out(sink);
   Json document = skeleton(measurement);
   document["series"] = Json::object();
-  const std::string frame = document.dump();
+  const std::string frame = dumped(document);
   constexpr std::size_t kClosing = 2;  // "}}" of the series and the document
   out << std::string_view(frame).substr(0, frame.size() - kClosing);
   bool first = true;
   for (const auto& [name, series] : measurement.series) {
     if (series.rows() == 0) continue;
-    out << (first ? "\n" : ",\n") << Json(name).dump() << ":";
+    out << (first ? "\n" : ",\n") << dumped(Json(name)) << ":";
     write_series(series, out);
     first = false;
   }
@@ -260,35 +265,41 @@ struct FileCloser {
   throw InputError(Problem{path, 0, 0, "", "cannot be written: " + why, ""});
 }
 
-void write_stream(const Measurement& measurement, const std::string& path, bool json) {
+void write_stream(const Measurement& measurement, const std::string& path, Form form) {
   std::unique_ptr<std::FILE, FileCloser> file(std::fopen(path.c_str(), "wb"));
   if (!file) cannot_write(path, std::strerror(errno));
   bool good = true;
   const Sink sink = [&](std::string_view text) {
     good = good && std::fwrite(text.data(), 1, text.size(), file.get()) == text.size();
   };
-  json ? write_json(measurement, sink) : write_csv(measurement, sink);
+  form == Form::json ? write_json(measurement, sink) : write_csv(measurement, sink);
   good = std::fclose(file.release()) == 0 && good;
   if (!good) cannot_write(path, std::strerror(errno));
 }
 
 }  // namespace
 
-void write_measurement_file(const Measurement& measurement, const std::string& path) {
+Form form_of(const std::string& path) {
+  const std::string ending = std::filesystem::path(path).extension().string();
+  if (ending == ".json") return Form::json;
+  if (ending == ".csv") return Form::csv;
+  throw InputError(Problem{path, 0, 0, "", "ends neither in .csv nor in .json",
+                           "the ending of the measurement file says which form it has"});
+}
+
+void write_measurement_file(const Measurement& measurement, const std::string& path, Form form) {
   namespace fs = std::filesystem;
-  const std::string ending = fs::path(path).extension().string();
-  if (ending != ".csv" && ending != ".json") {
-    throw InputError(Problem{path, 0, 0, "", "has neither the ending .csv nor .json",
-                             "name the measurement file with one of them"});
-  }
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (fs::exists(status) && !fs::is_regular_file(status))
+    return write_stream(measurement, path, form);
   const std::string written = path + "." + std::to_string(getpid()) + ".tmp";
   try {
-    write_stream(measurement, written, ending == ".json");
+    write_stream(measurement, written, form);
   } catch (...) {
     std::remove(written.c_str());
     throw;
   }
-  std::error_code error;
   fs::rename(written, path, error);
   if (!error) return;
   std::remove(written.c_str());

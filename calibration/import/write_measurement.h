@@ -8,6 +8,7 @@
 // facts are rows of the series "fact" with name, value and text. A missing cell is empty.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -21,8 +22,12 @@ using Sink = std::function<void(std::string_view)>;
 void write_json(const Measurement& measurement, const Sink& sink);
 void write_csv(const Measurement& measurement, const Sink& sink);
 
-// To a temporary name beside `path`, then renamed; ".csv" or ".json" decides the form. Throws
-// InputError.
-void write_measurement_file(const Measurement& measurement, const std::string& path);
+enum class Form : std::uint8_t { json, csv };
+// ".json" or ".csv"; another ending is an InputError.
+Form form_of(const std::string& path);
+
+// To a temporary name beside `path`, then renamed: an interrupted run leaves no half file. A device
+// such as /dev/stdout is written to. Throws InputError.
+void write_measurement_file(const Measurement& measurement, const std::string& path, Form form);
 
 }  // namespace plateau::imports

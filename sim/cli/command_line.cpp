@@ -64,6 +64,7 @@ class CommandLine {
     add_list();
     add_calibrate();
     add_validate();
+    add_import();
   }
 
   int run(std::vector<std::string> words) {
@@ -203,6 +204,29 @@ class CommandLine {
         [this] { chosen_ = [this] { return calibrate_command(calibrate_, terminal_); }; });
   }
 
+  void add_import() {
+    CLI::App* command = app_.add_subcommand(
+        "import", "Recognise logs, traces and results of a measured run and write one file");
+    command->add_option("files", import_.files, "Files, plain or gzip, or folders of kernel tables")
+        ->required()
+        ->type_name("FILE");
+    command
+        ->add_option("--columns", import_.columns,
+                     "Names with units of a monitor CSV without a header: "
+                     "'index,power.draw [W],clocks.sm [MHz]'")
+        ->delimiter(',')
+        ->type_name("NAMES")
+        ->allow_extra_args(false);
+    command
+        ->add_option("--out", import_.out,
+                     "Measurement file, .csv or .json (default: measurement.csv, with --json none)")
+        ->type_name("FILE");
+    add_json(command, &import_.common.json);
+    command->add_flag("--strict", import_.common.strict, "A warning is a refusal: exit code 3");
+    command->add_flag("--quiet", import_.common.quiet, "Do not tell what was recognised");
+    command->callback([this] { chosen_ = [this] { return import_command(import_, terminal_); }; });
+  }
+
   // --help and --version end well; everything else is a bad input.
   int stop(const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {
@@ -276,6 +300,7 @@ class CommandLine {
   ListArguments list_;
   CalibrateArguments calibrate_;
   ValidateArguments validate_;
+  ImportArguments import_;
   std::function<int()> chosen_;
 };
 

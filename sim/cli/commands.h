@@ -103,6 +103,14 @@ struct ValidateArguments {
 };
 int validate_command(const ValidateArguments& arguments, const Terminal& terminal);
 
+struct ImportArguments {
+  std::vector<std::string> files;
+  std::vector<std::string> columns;  // names with units, for monitor CSV without a header
+  std::string out;                   // measurement file; "": measurement.csv unless --json is given
+  CommonOptions common;              // json, strict, quiet
+};
+int import_command(const ImportArguments& arguments, const Terminal& terminal);
+
 // The whole command line, problems printed, exceptions turned into exit codes.
 int run_command_line(const std::vector<std::string>& words, const Terminal& terminal);
 

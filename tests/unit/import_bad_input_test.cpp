@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "calibration/import/write_measurement.h"
 #include "tests/support/import_support.h"
 
 using namespace plateau::imports;
@@ -117,8 +118,7 @@ TEST_CASE("a value cut at the end of a line is missing, not shorter") {
   // Two writers on one line: the first record lost its end.
   std::string later = record;
   later.replace(later.find("03:00:00"), 8, "03:00:04");
-  const auto joined =
-      rows_of(import_text(record.substr(0, record.size() - 1) + later), "decode");
+  const auto joined = rows_of(import_text(record.substr(0, record.size() - 1) + later), "decode");
   REQUIRE(joined.size() == 2);
   CHECK_FALSE(joined[0].has("queue_requests"));
   CHECK(joined[1].at("queue_requests") == 5);
@@ -166,6 +166,17 @@ TEST_CASE("broken JSON names its line; a broken line of JSON Lines spoils only i
   CHECK(runs.front().at("duration_s") == 1.5);
   CHECK(runs.back().at("completed_requests") == 30);
   CHECK(says(refusal(std::string(300, '[')), "JSON"));
+}
+
+TEST_CASE("a name with bytes that are no UTF-8 can still be written") {
+  const Measurement m = import_text(
+      "index, name, power.draw [W]\n0, G\xe9"
+      "ant, 100.00 W\n",
+      "caf\xe9"
+      ".csv");
+  std::string text;
+  write_json(m, [&](std::string_view part) { text += part; });
+  CHECK(says(text, "ant\""));
 }
 
 TEST_CASE("every file that cannot be imported is named, all together") {

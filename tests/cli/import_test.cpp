@@ -1,0 +1,101 @@
+// `plateau import`: transcripts.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "calibration/csv.h"
+#include "tests/support/run_plateau.h"
+
+using plateau::CsvTable;
+using plateau::write_file;
+using plateau::test::run_plateau;
+using plateau::test::TemporaryFolder;
+using plateau::test::Transcript;
+
+namespace {
+
+const std::string kSamples = std::string(PLATEAU_SOURCE_DIR) + "/tests/data/import/";
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("plateau import tells what it recognised and writes one file") {
+  const TemporaryFolder folder;
+  const std::string out = folder.path("run.csv");
+  const Transcript transcript = run_plateau("import " + kSamples + "sglang-0.4.6.log " + kSamples +
+                                            "nvidia-smi-header.csv --out " + out);
+  CHECK(transcript.code == 0);
+  CHECK(contains(transcript.out, "sglang_log, engine sglang, 0.4.6 or older"));
+  CHECK(contains(transcript.out,
+                 "12 records, 2 GPUs or ranks, 2025-04-02 10:00:00 to 2025-04-02 10:01:04"));
+  CHECK(contains(transcript.out, "ignored: 1 lines of other messages, first at line 10"));
+  CHECK(contains(transcript.out, "model: example/moe-small"));
+  CHECK(contains(transcript.out, "KV pool, tokens: 120000"));
+  CHECK(contains(transcript.out, "nvidia_smi_csv"));
+  CHECK(transcript.err.empty());
+  const CsvTable table = CsvTable::read(out);  // the strict reader takes it
+  const std::size_t power = table.column("power_w");
+  const std::size_t throughput = table.column("gen_throughput_tok_per_s");
+  int powers = 0;
+  int throughputs = 0;
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    powers += table.optional_number(row, power).has_value() ? 1 : 0;
+    throughputs += table.optional_number(row, throughput).has_value() ? 1 : 0;
+  }
+  CHECK(powers == 2);  // the third sample is [N/A]
+  CHECK(throughputs == 2);
+}
+
+TEST_CASE("plateau import --json - keeps the standard output for the JSON") {
+  const Transcript transcript = run_plateau("import " + kSamples + "sglang-2026-05.log --json -");
+  CHECK(transcript.code == 0);
+  const nlohmann::json json = nlohmann::json::parse(transcript.out);
+  CHECK(json["schema"] == "plateau-import/1");
+  CHECK(json["files"][0]["kind"] == "sglang_log");
+  CHECK(json["files"][0]["engine"] == "sglang");
+  CHECK(json["facts"]["kv_capacity_tokens"] == 495488);
+  CHECK(json["facts"]["max_running_requests"] == 2048);
+  CHECK(json["facts"]["weights_gib"] == 57.25);
+  CHECK(json["series"]["decode"]["rows"].size() == 3);
+  CHECK(contains(transcript.err, "11 records"));
+  const Transcript quiet =
+      run_plateau("import " + kSamples + "sglang-2026-05.log --json - --quiet");
+  CHECK(quiet.out == transcript.out);
+  CHECK(quiet.err.empty());
+}
+
+TEST_CASE("plateau import refuses what it cannot read, and its own input as output") {
+  const TemporaryFolder folder;
+  const std::string power = folder.path("power.csv");
+  write_file(power, "timestamp, index, power.draw\n2026/01/02 03:00:00.000, 0, 241.07\n");
+  const Transcript unitless = run_plateau("import " + power + " --json -");
+  CHECK(unitless.code == 2);
+  CHECK(unitless.out.empty());
+  CHECK(contains(unitless.err, power + ":2: column 'power.draw' has no unit"));
+  const Transcript named = run_plateau(
+      "import " + power + " --json - --quiet --columns 'timestamp,index,power.draw [W]'");
+  CHECK(named.code == 0);
+  CHECK(contains(named.out, "241.07"));
+  const Transcript itself = run_plateau("import " + power + " --out " + power);
+  CHECK(itself.code == 2);
+  CHECK(contains(itself.err, "is one of the files to import"));
+  const Transcript ending =
+      run_plateau("import " + kSamples + "dmon.txt --out " + folder.path("x.txt"));
+  CHECK(ending.code == 2);
+  CHECK(contains(ending.err, "ends neither in .csv nor in .json"));
+  CHECK_FALSE(std::filesystem::exists(folder.path("x.txt")));
+}
+
+TEST_CASE("plateau import --strict refuses a file that needed a warning") {
+  const Transcript transcript =
+      run_plateau("import " + kSamples + "vllm-v0.log --json - --quiet --strict");
+  CHECK(transcript.code == 3);
+  CHECK(transcript.out.empty());
+  CHECK(contains(transcript.err, "refused by --strict: "));
+  CHECK(contains(transcript.err, "V0 engine"));
+}
