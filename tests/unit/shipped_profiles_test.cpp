@@ -19,7 +19,7 @@ struct Shipped {
 };
 
 const Shipped kShipped[] = {
-    {"rtx-pro-6000-server/sglang-0.5.14", Interconnect::pcie},
+    {"rtx-pro-6000-server/sglang-0.5.14", Interconnect::pcie_host_staged},
     {"h200-sxm/sglang-0.5.14", Interconnect::nvlink},
     {"b200-sxm/sglang-0.5.10", Interconnect::nvlink},
 };
@@ -145,7 +145,7 @@ TEST_CASE(
     "shipped profiles: 8-GPU all-reduce over PCIe as measured, its dip included; peer-to-peer is "
     "faster") {
   ProfileOptions wanted{
-      PLATEAU_SOURCE_DIR, kShipped[0], Interconnect::pcie_host_staged, 8, "", "table"};
+      PLATEAU_SOURCE_DIR, kShipped[0].name, Interconnect::pcie_host_staged, 8, "", "table"};
   const auto staged = load_profile(wanted);
   wanted.interconnect = Interconnect::pcie;
   const auto peer = load_profile(wanted);
