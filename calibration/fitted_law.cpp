@@ -20,6 +20,7 @@ const char* name_of(Feature feature) {
                                            "group",
                                            "active_experts",
                                            "rows_per_expert",
+                                           "rows_max_over_mean",
                                            "expert_bytes"};
   return kNames[static_cast<int>(feature)];
 }
@@ -54,6 +55,8 @@ double value_of(Feature feature, const OpCall& call) {
       return call.active_experts;
     case Feature::rows_per_expert:
       return call.m * call.top_k / call.active_experts;
+    case Feature::rows_max_over_mean:
+      return call.rows_max_over_mean;
     case Feature::expert_bytes:
       return 3 * call.hidden * call.inter * bytes_per_element(call.weights);
   }

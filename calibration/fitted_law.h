@@ -48,8 +48,9 @@ enum class Feature : std::uint8_t {
   query_blocks,  // sequences * query_heads: what prefill attention is launched over
   group,         // query heads per KV head
   active_experts,
-  rows_per_expert,  // rows over active experts
-  expert_bytes      // weights of one expert
+  rows_per_expert,     // rows over active experts
+  rows_max_over_mean,  // hottest expert over the mean of all: kernels that pad to the hottest
+  expert_bytes         // weights of one expert
 };
 
 const char* name_of(Feature feature);

@@ -46,6 +46,13 @@ std::vector<Axis> expert_axes(bool any_experts) {
           {Feature::rows_per_expert, kRows}};
 }
 
+// For kernels that lay every expert out as long as the hottest one.
+std::vector<Axis> padded_expert_axes() {
+  return {{Feature::active_experts, {1, 2, 4, 8, 16, 32, 64, 128, 256, 512}},
+          {Feature::rows_per_expert, {1, 2, 8, 32, 128, 512}},
+          {Feature::rows_max_over_mean, {2, 8, 16}}};
+}
+
 std::vector<Axis> latent_axes(Op op, bool sparse) {
   if (op == Op::mla_decode) {
     return {{Feature::sequences, {1, 4, 16, 32, 64, 128, 256, 512, 1024}},
@@ -119,15 +126,15 @@ SurfaceOptions options_for(const LawKey& key) {
   return options;
 }
 
-FittedLaw fit_one(const LawKey& key, const std::vector<const TableRow*>& rows, bool any_experts,
-                  const DeviceSpec& device, double weight_stream) {
+FittedLaw fit_one(const LawKey& key, const std::vector<const TableRow*>& rows,
+                  const std::vector<Axis>& axes, const DeviceSpec& device, double weight_stream) {
   FittedLaw law;
   law.key = key;
   law.kernel = rows.front()->kernel;
   law.rows = static_cast<int>(rows.size());
   law.floor_s = rows.front()->seconds;
   std::vector<std::vector<double>> knots;
-  for (const Axis& axis : axes_for(key, any_experts)) {
+  for (const Axis& axis : axes) {
     law.features.push_back(axis.feature);
     knots.push_back(log_knots(axis, rows));
   }
@@ -201,12 +208,26 @@ void add_residuals(std::vector<Residual>& residuals, const FittedLaw& law, const
   }
 }
 
+// Experts whose time two features leave open by more than a tenth get the hottest expert as a
+// third, if that halves it.
+FittedLaw fit_key_law(const LawKey& key, const std::vector<const TableRow*>& rows, bool any_experts,
+                      const DeviceSpec& device, double weight_stream) {
+  constexpr double kOpen = 0.1;
+  FittedLaw law = fit_one(key, rows, axes_for(key, any_experts), device, weight_stream);
+  if (key.op != Op::moe_experts || any_experts) return law;
+  const double open = judge(law, rows, device, weight_stream).p90;
+  if (open < kOpen) return law;
+  FittedLaw padded = fit_one(key, rows, padded_expert_axes(), device, weight_stream);
+  return judge(padded, rows, device, weight_stream).p90 < open / 2 ? padded : law;
+}
+
 void fit_key(LawFit& fit, const LawKey& key, const std::vector<const TableRow*>& rows,
              bool any_experts, const DeviceSpec& device, double weight_stream) {
   // A surface through fewer rows is a guess; a curve needs less.
-  const std::size_t fewest = axes_for(key, any_experts).size() == 1 ? 3 : 8;
+  const std::vector<Axis> axes = axes_for(key, any_experts);
+  const std::size_t fewest = axes.size() == 1 ? 3 : 8;
   if (rows.size() < fewest) return;
-  FittedLaw law = fit_one(key, rows, any_experts, device, weight_stream);
+  FittedLaw law = fit_key_law(key, rows, any_experts, device, weight_stream);
   const bool ranges = key.op == Op::gemm || any_experts;
   add_residuals(fit.residuals, law, "fitted", rows, ranges, device, weight_stream);
   law.band = judge(law, rows, device, weight_stream).p90;
@@ -216,7 +237,7 @@ void fit_key(LawFit& fit, const LawKey& key, const std::vector<const TableRow*>&
   const bool spans = key.op == Op::gemm || key.op == Op::attention_decode ||
                      key.op == Op::attention_prefill || any_experts;
   if (spans && !held_out.empty() && seen.size() >= fewest) {
-    const FittedLaw without = fit_one(key, seen, any_experts, device, weight_stream);
+    const FittedLaw without = fit_one(key, seen, axes, device, weight_stream);
     add_residuals(fit.residuals, without, "held_out", held_out, ranges, device, weight_stream);
     law.band = std::max(law.band, judge(without, held_out, device, weight_stream).p90);
   }

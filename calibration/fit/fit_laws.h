@@ -4,6 +4,10 @@
 // KV (calibration/fitted_law.h), and a fit to the latencies themselves would have to follow the
 // cliff where they leave the L2 cache. Residuals are relative to the same corrected times.
 //
+// Experts are fitted over (active experts, rows per active expert); where that leaves more than a
+// tenth open (kernels that pad every expert to the hottest, B200's CuteDSL) also over the hottest
+// expert.
+//
 // Held out: laws that span shapes are also fitted without a fifth of them (all rows of every fifth
 // (n, k) of a GEMM, of every fifth (query heads, KV heads) of attention, of every fifth expert
 // geometry) and judged there; the shipped law is fitted to all rows.
