@@ -81,6 +81,14 @@ class CommandLine {
   void add_run() {
     CLI::App* command = app_.add_subcommand("run", "Simulate a scenario and report");
     add_scenario(command, &run_.scenario);
+    command
+        ->add_option("--html", run_.html,
+                     "Write the report as one HTML page to FILE, with charts and a batch slider")
+        ->type_name("FILE");
+    command
+        ->add_option("--trace", run_.trace,
+                     "Write the steps and requests to FILE as a trace for ui.perfetto.dev")
+        ->type_name("FILE");
     add_common(command, &run_.common);
     command->callback([this] { chosen_ = [this] { return run_command(run_, terminal_); }; });
   }

@@ -44,6 +44,8 @@ struct CommonOptions {
 
 struct RunArguments {
   std::string scenario;
+  std::string html;   // file; "": no page
+  std::string trace;  // file; "": no trace
   CommonOptions common;
 };
 int run_command(const RunArguments& arguments, const Terminal& terminal);

@@ -251,6 +251,9 @@ struct TextOptions {
 std::string report_json(const Report& report);
 std::string step_json(const StepReport& report);
 
+// The run in one sentence, as its pages begin.
+std::string headline(const Report& report);
+
 // Text: no line wider than `columns` characters, no trailing blanks.
 std::string report_text(const Report& report, const TextOptions& options = {});
 std::string step_text(const StepReport& report, const TextOptions& options = {});

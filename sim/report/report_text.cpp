@@ -40,19 +40,8 @@ void write_subject(Page& page, const Subject& subject) {
 }
 
 void write_headline(Page& page, const Report& report) {
-  const std::string load = report.subject.load.empty() ? "The run" : report.subject.load;
-  const bool plural = load.back() == 's';
-  std::string text =
-      load + (plural ? " get " : " gets ") + compact(report.throughput.output_tok_per_s) + " tok/s";
-  if (report.interval.output_tok_per_s) {
-    const Interval& band = *report.interval.output_tok_per_s;
-    text += fmt::format(" ({} to {})", compact(band.low), compact(band.high));
-  }
-  text += fmt::format(" at {} W per GPU", compact(report.power.gpu_w_mean));
-  if (report.kv.wall_requests)
-    text += fmt::format("; the KV pool admits {} requests", whole(*report.kv.wall_requests));
   page.line();
-  page.paragraph("", text + ".", Page::Ink::bold);
+  page.paragraph("", headline(report), Page::Ink::bold);
   if (!report.binding.constraint.empty()) {
     page.paragraph(
         "", "Bound by " + report.binding.constraint + ". " + capitalised(report.binding.why) + ".");
@@ -323,6 +312,21 @@ std::string step_headline(const StepReport& report) {
 }
 
 }  // namespace
+
+std::string headline(const Report& report) {
+  const std::string load = report.subject.load.empty() ? "The run" : report.subject.load;
+  const bool plural = load.back() == 's';
+  std::string text =
+      load + (plural ? " get " : " gets ") + compact(report.throughput.output_tok_per_s) + " tok/s";
+  if (report.interval.output_tok_per_s) {
+    const Interval& band = *report.interval.output_tok_per_s;
+    text += fmt::format(" ({} to {})", compact(band.low), compact(band.high));
+  }
+  text += fmt::format(" at {} W per GPU", compact(report.power.gpu_w_mean));
+  if (report.kv.wall_requests)
+    text += fmt::format("; the KV pool admits {} requests", whole(*report.kv.wall_requests));
+  return text + ".";
+}
 
 std::string report_text(const Report& report, const TextOptions& options) {
   Page page(options);

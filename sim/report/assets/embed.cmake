@@ -1,0 +1,12 @@
+# cmake -DOUT=file.cpp -DFOLDER=assets -P embed.cmake: writes the assets as C++ string literals.
+set(code "// Written by embed.cmake from sim/report/assets.\n#include \"sim/report/page_assets.h\"\n\n")
+string(APPEND code "namespace plateau::assets {\n\n")
+foreach(pair kShellHtml=shell.html kPageCss=page.css kChartsJs=charts.js kReportJs=report.js kReportRunJs=report_run.js kSweepJs=sweep.js)
+  string(REPLACE "=" ";" pair ${pair})
+  list(GET pair 0 name)
+  list(GET pair 1 file)
+  file(READ ${FOLDER}/${file} text)
+  string(APPEND code "const char* const ${name} = R\"asset(${text})asset\";\n\n")
+endforeach()
+string(APPEND code "}  // namespace plateau::assets\n")
+file(WRITE ${OUT} "${code}")
