@@ -20,6 +20,12 @@ const chosen = {
   y: first_of(["output_tok_per_s", "total_tok_per_s"], figures[0] ?? numeric[0]),
   colour: varied[0] ?? -1, up: {}, log: false, front_only: false, sort: -1, falling: true, picked: -1,
 };
+// Figures that spread over decades are hard to tell apart near zero.
+const wide = (column) => {
+  const values = rows.map((row) => row[column]).filter((v) => known(v) && v > 0);
+  return values.length > 1 && Math.max(...values) > 30 * Math.min(...values);
+};
+chosen.log = numeric.length > 0 && (wide(chosen.x) || wide(chosen.y));
 const better = (column) => chosen.up[column] ?? more_is_better(columns[column].name);
 
 // Rows that no other row beats: at least as good on both figures and better on one.
@@ -101,12 +107,6 @@ drawn_after(() => {
     button.refresh = () => button.setAttribute("aria-pressed", String(get()));
     return button;
   };
-  const buttons = [
-    toggle("more across is better", () => better(chosen.x), (on) => { chosen.up[chosen.x] = on; }),
-    toggle("more up is better", () => better(chosen.y), (on) => { chosen.up[chosen.y] = on; }),
-    toggle("logarithmic", () => chosen.log, (on) => { chosen.log = on; }),
-    toggle("only the front in the table", () => chosen.front_only, (on) => { chosen.front_only = on; }),
-  ];
   page.replaceChildren(
     make("h1", {}, DATA.question || DATA.title),
     make("p", { class: "soft" }, `${num(rows.length)} points of ${DATA.title}${DATA.infeasible ? `; ${num(DATA.infeasible)} more cannot run` : ""}. Filled points with the dashed line: no other point beats them on both figures.`),
@@ -115,6 +115,12 @@ drawn_after(() => {
     page.append(make("p", {}, "No row holds a number."));
     return;
   }
+  const buttons = [
+    toggle("more across is better", () => better(chosen.x), (on) => { chosen.up[chosen.x] = on; }),
+    toggle("more up is better", () => better(chosen.y), (on) => { chosen.up[chosen.y] = on; }),
+    toggle("logarithmic", () => chosen.log, (on) => { chosen.log = on; }),
+    toggle("only the front in the table", () => chosen.front_only, (on) => { chosen.front_only = on; }),
+  ];
   figure = plot(spec());
   update = () => {
     figure.redraw(spec());
