@@ -159,6 +159,10 @@ class CommandLine {
     command->add_option("--csv", sweep_.csv, "Write the rows as CSV")->type_name("FILE|-");
     command->add_option("--jsonl", sweep_.json_lines, "Write the rows as JSON lines")
         ->type_name("FILE|-");
+    command
+        ->add_option("--html", sweep_.html,
+                     "Write the rows as one HTML page to FILE: any two figures and their front")
+        ->type_name("FILE|-");
     add_common(command, &sweep_.common);
     command->callback([this] { chosen_ = [this] { return sweep_command(sweep_, terminal_); }; });
   }

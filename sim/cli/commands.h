@@ -71,6 +71,7 @@ struct SweepArguments {
   int repetitions = 0;  // --intervals
   std::string csv;      // file or "-"
   std::string json_lines;
+  std::string html;
   CommonOptions common;
 };
 int sweep_command(const SweepArguments& arguments, const Terminal& terminal);

@@ -11,6 +11,7 @@
 #include "sim/sweep/ranks.h"
 #include "sim/sweep/row_store.h"
 #include "sim/sweep/sweep_output.h"
+#include "sim/sweep/sweep_page.h"
 
 namespace plateau {
 
@@ -45,7 +46,8 @@ SweepRequest request_of(const SweepArguments& arguments, const Terminal& termina
 // The output that the file of an interrupted sweep stands beside; "" when all go to streams.
 std::string anchor_of(const SweepArguments& arguments) {
   namespace fs = std::filesystem;
-  for (const std::string& path : {arguments.csv, arguments.json_lines, arguments.common.json}) {
+  for (const std::string& path :
+       {arguments.csv, arguments.json_lines, arguments.common.json, arguments.html}) {
     std::error_code error;
     const fs::file_status status = fs::status(path, error);
     if (path.empty() || path == "-") continue;
@@ -94,6 +96,7 @@ int write(const Sweep& sweep, RowStore& rows, const SweepArguments& arguments,
   put(arguments.csv, sweep_csv);
   put(arguments.json_lines, sweep_json_lines);
   put(arguments.common.json, sweep_json);
+  put(arguments.html, sweep_page);
   rows.remove_file();
   const bool filed = !anchor_of(arguments).empty();
   if (!streamed) *terminal.out << sweep_text(sweep, rows, filed ? 0 : kMostRowsShown);
