@@ -62,13 +62,19 @@ std::vector<NamedRouting> taught_laws(const Scenario& scenario) {
   return laws;
 }
 
-std::vector<double> batches_up_to(std::int64_t largest) {
+// Also both sides of the largest captured graph, where a step's time jumps.
+std::vector<double> batches_up_to(std::int64_t largest, const std::vector<int>& capture_sizes) {
   std::vector<double> batches;
   for (int i = 0; i <= kPoints; ++i) {
-    const double batch =
-        std::round(std::pow(static_cast<double>(largest), static_cast<double>(i) / kPoints));
-    if (batches.empty() || batch > batches.back()) batches.push_back(batch);
+    batches.push_back(
+        std::round(std::pow(static_cast<double>(largest), static_cast<double>(i) / kPoints)));
   }
+  if (!capture_sizes.empty() && capture_sizes.back() < largest) {
+    batches.push_back(capture_sizes.back());
+    batches.push_back(capture_sizes.back() + 1);
+  }
+  std::sort(batches.begin(), batches.end());
+  batches.erase(std::unique(batches.begin(), batches.end()), batches.end());
   return batches;
 }
 
@@ -105,7 +111,8 @@ RoutedCurve curve_of(Deployment& deployment, const std::string& name, const Page
   RoutedCurve curve;
   curve.name = name;
   curve.law = law_text(deployment.scenario().routing);
-  for (const double batch : batches_up_to(std::min(data.most_running, kLargest)))
+  for (const double batch : batches_up_to(std::min(data.most_running, kLargest),
+                                          deployment.engine().limits.capture_sizes))
     curve.points.push_back(point_of(deployment, batch, data.context_tokens));
   return curve;
 }

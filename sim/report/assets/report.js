@@ -1,6 +1,7 @@
 // The page of one run.
 
 const R = DATA.report, B = DATA.batch, GPUS = R.scenario.gpus;
+const all_gpus = GPUS === 1 ? "its one GPU" : `all ${GPUS} GPUs`;
 const PARTS = Object.keys(R.time_split);
 const limit_words = B.most_running_why === "KV pool" ? `KV wall ${num(B.most_running)}` : `running cap ${num(B.most_running)}`;
 
@@ -20,8 +21,8 @@ function head() {
   const tiles = [
     tile("output tokens/s", num(R.throughput.output_tok_per_s), band ? `${num(band[0])} to ${num(band[1])} by the tables' band` : null),
     tile("in the steady state", num(steady.output_tok_per_s), known(steady.output_tok_per_s) ? "output tokens/s" : "no such window"),
-    tile("watts per GPU", num(R.power.gpu_w_mean), R.power.tdp_fraction ? `${percent(R.power.tdp_fraction)} of its limit; all ${GPUS}: ${num(R.power.node_w)} W` : null),
-    tile("joules per output token", num(R.energy.j_per_output_token), `all ${GPUS} GPUs`),
+    tile("watts per GPU", num(R.power.gpu_w_mean), R.power.tdp_fraction ? `${percent(R.power.tdp_fraction)} of its limit${GPUS > 1 ? `; all ${GPUS}: ${num(R.power.node_w)} W` : ""}` : null),
+    tile("joules per output token", num(R.energy.j_per_output_token), all_gpus),
     tile("running requests", num(R.running.mean), `mean of decode steps; peak ${num(R.running.peak)}`),
     tile("waiting requests", num(R.queue.mean), `mean over time; peak ${num(R.queue.peak)}`),
     tile("first token, median", ms_text(latency.ttft.p50), `p99 ${ms_text(latency.ttft.p99)}`),
