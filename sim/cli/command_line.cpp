@@ -89,6 +89,8 @@ class CommandLine {
         ->add_option("--trace", run_.trace,
                      "Write the steps and requests to FILE as a trace for ui.perfetto.dev")
         ->type_name("FILE");
+    command->add_option("--requests-csv", run_.requests_csv, "Write a row per request to FILE")
+        ->type_name("FILE");
     add_common(command, &run_.common);
     command->callback([this] { chosen_ = [this] { return run_command(run_, terminal_); }; });
   }

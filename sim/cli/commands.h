@@ -44,8 +44,9 @@ struct CommonOptions {
 
 struct RunArguments {
   std::string scenario;
-  std::string html;   // file; "": no page
-  std::string trace;  // file; "": no trace
+  std::string html;          // file; "": no page
+  std::string trace;         // file; "": no trace
+  std::string requests_csv;  // --requests-csv: a row per request; "" no
   CommonOptions common;
 };
 int run_command(const RunArguments& arguments, const Terminal& terminal);

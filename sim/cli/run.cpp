@@ -9,6 +9,7 @@
 #include "sim/cli/progress.h"
 #include "sim/deployment/page_data.h"
 #include "sim/report/latency_histograms.h"
+#include "sim/report/requests_csv.h"
 #include "sim/report/trace_writer.h"
 #include "sim/scenario/read_scenario.h"
 
@@ -20,10 +21,15 @@ struct Result {
   Report report;
   std::string html;                    // "" unless asked for
   std::unique_ptr<TraceWriter> trace;  // not closed yet; none unless asked for
+  RequestsCsv requests;                // its header alone unless asked for
 };
 
 std::unique_ptr<TraceWriter> trace_writer(const std::string& path, const Deployment& deployment) {
   if (path.empty()) return nullptr;
+  if (deployment.scenario().parallel.replicas > 1) {
+    throw InputError(Problem{deployment.scenario().file, 0, 0, "parallel.replicas",
+                             "--trace shows one engine", "write the trace of one replica's load"});
+  }
   TraceOptions options;
   options.path = path;
   options.title = deployment.scenario().model.name + ", " + deployment.engine().scheduler;
@@ -39,12 +45,13 @@ Result simulate(const RunArguments& arguments, const Scenario& scenario,
   RunOptions options;
   std::unique_ptr<Progress> progress;
   if (terminal.interactive && !arguments.common.quiet) {
-    progress = std::make_unique<Progress>(terminal.err, scenario.workload.requests);
+    progress = std::make_unique<Progress>(terminal.err, deployment.workload().requests());
     options.observers.push_back(progress.get());
   }
   Result result;
   result.trace = trace_writer(arguments.trace, deployment);
   if (result.trace) options.observers.push_back(result.trace.get());
+  if (!arguments.requests_csv.empty()) options.observers.push_back(&result.requests);
   LatencyHistograms latencies;
   if (!arguments.html.empty()) {
     options.series_points = kPageSeriesPoints;
@@ -69,6 +76,7 @@ int run_command(const RunArguments& arguments, const Terminal& terminal) {
   if (refused(report.warnings, common, terminal)) return kRefused;
   if (result.trace) result.trace->close();
   if (!arguments.html.empty()) write_file(arguments.html, result.html);
+  if (!arguments.requests_csv.empty()) write_file(arguments.requests_csv, result.requests.text());
   if (!common.json.empty()) write_json(report_json(report), common.json, terminal);
   if (common.quiet) report.warnings.clear();  // of the page; JSON keeps them
   if (common.json != "-") *terminal.out << report_text(report, text_options(terminal));

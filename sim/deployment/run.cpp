@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include "models/memory.h"
 #include "sim/engine/simulation.h"
@@ -24,6 +25,11 @@ Subject subject_of(const Deployment& deployment) {
   subject.engine = deployment.engine().scheduler +
                    (scenario.engine.version.empty() ? "" : " " + scenario.engine.version) +
                    fmt::format(", tp {}", scenario.parallel.tp);
+  if (scenario.parallel.replicas > 1) {
+    subject.engine += fmt::format(
+        ", {} replicas, {}", scenario.parallel.replicas,
+        scenario.balancer == BalancerLaw::round_robin ? "round robin" : "least loaded first");
+  }
   subject.load = deployment.workload().load_text();
   subject.workload = deployment.workload().text();
   return subject;
@@ -73,8 +79,10 @@ std::vector<CurvePoint> decode_curve(Deployment& deployment) {
       static_cast<std::int64_t>(std::ceil(workload.mean_input() + workload.mean_output()));
   const std::int64_t wall = wall_of(limits, workload.longest().value_or(typical));
   std::int64_t reach = std::min(limits.max_running, std::max<std::int64_t>(1, wall));
-  reach = std::min(reach, workload.open_loop() ? workload.requests()
-                                               : static_cast<std::int64_t>(workload.clients()));
+  const int replicas = deployment.scenario().parallel.replicas;
+  reach = std::min(reach, workload.open_loop()
+                              ? workload.requests()
+                              : std::int64_t{(workload.clients() + replicas - 1) / replicas});
   const double context = workload.mean_input() + 0.5 * workload.mean_output();
   const auto largest = static_cast<double>(reach);
   constexpr int kPoints = 16;
@@ -113,6 +121,7 @@ ReportContext context_of(Deployment& deployment, const RunOptions& options) {
   context.power_cap_w = scenario.hardware.power_limit_w;
   context.host_source = deployment.profile().launch().host_step.source;
   context.clients = deployment.workload().clients();
+  context.replicas = scenario.parallel.replicas;
   context.max_running_requests = limits.max_running;
   context.prefill_token_budget =
       limits.chunk_tokens > 0 ? limits.chunk_tokens : limits.sglang.max_prefill_tokens;
@@ -121,6 +130,8 @@ ReportContext context_of(Deployment& deployment, const RunOptions& options) {
   context.decode_curve = decode_curve(deployment);
   context.provenance = provenance_of(deployment);
   context.warnings = deployment.warnings();
+  context.limits = scenario.latency_limits;
+  context.prices = scenario.prices;
   context.series_points = options.series_points;
   if (scenario.model.moe_layers() > 0) {
     context.experts = [&deployment](double tokens) { return experts_of(deployment, tokens); };
@@ -154,12 +165,17 @@ StepReport step_report(Deployment& deployment, const StepShape& shape) {
 Report run(Deployment& deployment, const RunOptions& options) {
   const ReportContext context = context_of(deployment, options);
   ReportBuilder builder(context);
-  const auto scheduler = make_scheduler(deployment.engine().scheduler, deployment.engine().limits);
+  std::vector<std::unique_ptr<Scheduler>> owned;
+  std::vector<Scheduler*> replicas;
+  for (int i = 0; i < deployment.scenario().parallel.replicas; ++i) {
+    owned.push_back(make_scheduler(deployment.engine().scheduler, deployment.engine().limits));
+    replicas.push_back(owned.back().get());
+  }
   const auto client = deployment.workload().client();
   std::vector<Observer*> observers = {&builder};
   observers.insert(observers.end(), options.observers.begin(), options.observers.end());
-  Simulation simulation(*scheduler, *client, deployment, host_law(deployment.profile().launch()),
-                        observers);
+  Simulation simulation(replicas, deployment.scenario().balancer, *client, deployment,
+                        host_law(deployment.profile().launch()), observers);
   simulation.run();
   return builder.finish();
 }

@@ -28,8 +28,8 @@ const char* name_of(Event::Kind kind) {
   return "?";
 }
 
-void EventQueue::push(SimTime time, Event::Kind kind, const Request& request) {
-  heap_.push_back({kind, time, pushed_++, request});
+void EventQueue::push(SimTime time, Event::Kind kind, const Request& request, std::size_t replica) {
+  heap_.push_back({kind, time, pushed_++, replica, request});
   std::push_heap(heap_.begin(), heap_.end(), later);
 }
 

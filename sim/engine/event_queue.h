@@ -3,6 +3,7 @@
 // events) each.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -21,14 +22,15 @@ struct Event {
   Kind kind = Kind::arrival;
   SimTime time{};
   std::uint64_t sequence = 0;
-  Request request;  // arrival only
+  std::size_t replica = 0;  // whose; of an arrival it is chosen when it happens
+  Request request;          // arrival only
 };
 
 const char* name_of(Event::Kind kind);
 
 class EventQueue {
  public:
-  void push(SimTime time, Event::Kind kind, const Request& request = {});
+  void push(SimTime time, Event::Kind kind, const Request& request = {}, std::size_t replica = 0);
   Event pop();  // the earliest; not empty
   bool empty() const { return heap_.empty(); }
 

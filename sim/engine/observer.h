@@ -1,6 +1,7 @@
 // What the simulation tells those who watch it. Observers never influence the run.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -16,18 +17,20 @@ struct TokenGap {
 };
 
 struct StepRecord {
-  SimTime start{};          // the GPU starts
-  SimTime end{};            // the GPU is done, tokens exist
-  SimTime host_gap{};       // host time before `start` that the GPU spent waiting for the engine
-  SimTime idle{};           // time before that with nothing to run
+  SimTime start{};     // the GPU starts
+  SimTime end{};       // the GPU is done, tokens exist
+  SimTime host_gap{};  // host time before `start` that the GPU spent waiting for the engine
+  SimTime idle{};      // time before that with nothing to run
   const StepShape* shape = nullptr;
   const StepCost* cost = nullptr;
-  std::int64_t running = 0;      // requests in the running batch during this step (decode), after admission (prefill)
-  std::int64_t queued = 0;       // waiting in the engine while the step ran
+  std::int64_t running =
+      0;  // requests in the running batch during this step (decode), after admission (prefill)
+  std::int64_t queued = 0;          // waiting in the engine while the step ran
   std::int64_t kv_used_tokens = 0;  // allocated, page-rounded, during the step
   std::int64_t output_tokens = 0;   // delivered by this step
   std::int64_t new_requests = 0;    // prefill: requests whose first token this step emits
   const std::vector<TokenGap>* gaps = nullptr;  // inter-token latencies completed by this step
+  std::size_t replica = 0;
 };
 
 struct RequestRecord {
@@ -38,6 +41,7 @@ struct RequestRecord {
   std::int64_t input_tokens = 0;
   std::int64_t output_tokens = 0;
   int retractions = 0;
+  std::size_t replica = 0;  // that served it
 };
 
 struct RetractionRecord {
@@ -47,6 +51,7 @@ struct RetractionRecord {
   std::int64_t kv_tokens_freed = 0;
   double new_token_ratio_before = 0;
   double new_token_ratio_after = 0;
+  std::size_t replica = 0;
 };
 
 class Observer {

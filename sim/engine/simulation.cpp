@@ -10,11 +10,20 @@ namespace plateau {
 
 Simulation::Simulation(Scheduler& scheduler, Client& client, StepTimer& timer, HostLaw host,
                        std::vector<Observer*> observers)
-    : scheduler_(scheduler),
+    : Simulation(std::vector<Scheduler*>{&scheduler}, BalancerLaw::round_robin, client, timer, host,
+                 std::move(observers)) {}
+
+Simulation::Simulation(std::vector<Scheduler*> replicas, BalancerLaw balancer, Client& client,
+                       StepTimer& timer, HostLaw host, std::vector<Observer*> observers)
+    : schedulers_(std::move(replicas)),
+      balancer_(balancer),
       client_(client),
       timer_(timer),
       host_(host),
-      observers_(std::move(observers)) {}
+      observers_(std::move(observers)),
+      engines_(schedulers_.size()) {
+  PLATEAU_CHECK(!schedulers_.empty(), "a simulation needs an engine");
+}
 
 void Simulation::run() {
   client_.start(*this);
@@ -37,11 +46,11 @@ void Simulation::dispatch(const Event& event) {
     case Event::Kind::arrival:
       return arrive(event.request);
     case Event::Kind::schedule:
-      return schedule();
+      return schedule(event.replica);
     case Event::Kind::step_start:
-      return start_step();
+      return start_step(event.replica);
     case Event::Kind::step_end:
-      return end_step();
+      return end_step(event.replica);
   }
 }
 
@@ -50,82 +59,95 @@ void Simulation::send(const Request& request) {
 }
 
 void Simulation::arrive(const Request& request) {
-  scheduler_.enqueue(request);
+  const std::size_t replica = balancer_.choose(schedulers_);
+  schedulers_[replica]->enqueue(request);
   client_.on_sent(request, *this);
-  if (asleep_) {
-    asleep_ = false;
-    events_.push(now_, Event::Kind::schedule);
+  if (engines_[replica].asleep) {
+    engines_[replica].asleep = false;
+    events_.push(now_, Event::Kind::schedule, {}, replica);
   }
 }
 
-void Simulation::schedule() {
-  const Step* step = scheduler_.schedule();
+void Simulation::schedule(std::size_t replica) {
+  Scheduler& scheduler = *schedulers_[replica];
+  Engine& engine = engines_[replica];
+  const Step* step = scheduler.schedule();
   // A look that only tidied up (it noticed that all running requests have ended) is followed by
   // another at once.
-  if (step == nullptr && !gpu_busy_ && scheduler_.queued() > 0) step = scheduler_.schedule();
+  if (step == nullptr && !engine.gpu_busy && scheduler.queued() > 0) step = scheduler.schedule();
   if (step == nullptr) {
-    PLATEAU_CHECK(gpu_busy_ || scheduler_.queued() == 0, "requests wait but nothing can run");
-    asleep_ = !gpu_busy_;
+    PLATEAU_CHECK(engine.gpu_busy || scheduler.queued() == 0, "requests wait but nothing can run");
+    engine.asleep = !engine.gpu_busy;
     return;
   }
-  prepared_ = *step;
-  has_prepared_ = true;
-  looked_ = now_;
-  ready_ = now_ + host_time(prepared_);
-  if (prepared_.retraction) {
-    prepared_.retraction->time = now_;
-    for (Observer* observer : observers_) observer->on_retraction(*prepared_.retraction);
+  engine.prepared = *step;
+  engine.has_prepared = true;
+  engine.looked = now_;
+  engine.ready = now_ + host_time(engine.prepared);
+  if (auto& retraction = engine.prepared.retraction) {
+    retraction->time = now_;
+    retraction->replica = replica;
+    for (Observer* observer : observers_) observer->on_retraction(*retraction);
   }
-  if (!gpu_busy_) events_.push(ready_, Event::Kind::step_start);
+  if (!engine.gpu_busy) events_.push(engine.ready, Event::Kind::step_start, {}, replica);
 }
 
-void Simulation::start_step() {
-  shape_ = prepared_.shape;
-  record_ = {};
-  record_.start = now_;
-  const SimTime could_start = std::max(gpu_free_, looked_);
-  record_.idle = could_start - gpu_free_;
-  record_.host_gap = now_ - could_start;
-  record_.shape = &shape_;
-  record_.running = prepared_.running;
-  record_.kv_used_tokens = prepared_.kv_used_tokens;
-  record_.queued = scheduler_.queued();
-  record_.cost = &timer_.cost(shape_);
-  record_.end = now_ + to_sim_time(record_.cost->seconds);
-  PLATEAU_CHECK(record_.end >= now_, "a step takes negative time");
-  gpu_busy_ = true;
-  has_prepared_ = false;
-  events_.push(record_.end, Event::Kind::step_end);
-  if (scheduler_.overlaps()) schedule();
+void Simulation::start_step(std::size_t replica) {
+  Scheduler& scheduler = *schedulers_[replica];
+  Engine& engine = engines_[replica];
+  engine.shape = engine.prepared.shape;
+  StepRecord& record = engine.record;
+  record = {};
+  record.replica = replica;
+  record.start = now_;
+  const SimTime could_start = std::max(engine.gpu_free, engine.looked);
+  record.idle = could_start - engine.gpu_free;
+  record.host_gap = now_ - could_start;
+  record.shape = &engine.shape;
+  record.running = engine.prepared.running;
+  record.kv_used_tokens = engine.prepared.kv_used_tokens;
+  record.queued = scheduler.queued();
+  engine.cost = timer_.cost(engine.shape);
+  record.cost = &engine.cost;
+  record.end = now_ + to_sim_time(engine.cost.seconds);
+  PLATEAU_CHECK(record.end >= now_, "a step takes negative time");
+  engine.gpu_busy = true;
+  engine.has_prepared = false;
+  events_.push(record.end, Event::Kind::step_end, {}, replica);
+  if (scheduler.overlaps()) schedule(replica);
 }
 
-void Simulation::end_step() {
-  const StepResult& result = scheduler_.complete(now_);
-  gpu_busy_ = false;
-  gpu_free_ = now_;
+void Simulation::end_step(std::size_t replica) {
+  Engine& engine = engines_[replica];
+  const StepResult& result = schedulers_[replica]->complete(now_);
+  engine.gpu_busy = false;
+  engine.gpu_free = now_;
   if (result.output_tokens > 0) last_token_ = now_;
-  record_.output_tokens = result.output_tokens;
-  record_.new_requests = result.new_requests;
-  record_.gaps = &result.gaps;
-  for (Observer* observer : observers_) observer->on_step(record_);
-  tell_clients(result);
-  if (has_prepared_) {
-    events_.push(std::max(now_, ready_), Event::Kind::step_start);
+  engine.record.output_tokens = result.output_tokens;
+  engine.record.new_requests = result.new_requests;
+  engine.record.gaps = &result.gaps;
+  for (Observer* observer : observers_) observer->on_step(engine.record);
+  tell_clients(result, replica);
+  if (engine.has_prepared) {
+    events_.push(std::max(now_, engine.ready), Event::Kind::step_start, {}, replica);
   } else {
-    events_.push(now_, Event::Kind::schedule);
+    events_.push(now_, Event::Kind::schedule, {}, replica);
   }
 }
 
-void Simulation::tell_clients(const StepResult& result) {
-  for (const RequestRecord& finished : result.finished) {
+void Simulation::tell_clients(const StepResult& result, std::size_t replica) {
+  for (RequestRecord finished : result.finished) {
+    finished.replica = replica;
     for (Observer* observer : observers_) observer->on_request_finished(finished);
     client_.on_finished(finished, *this);
   }
 }
 
 void Simulation::finish() {
-  PLATEAU_CHECK(scheduler_.queued() == 0 && scheduler_.running() == 0, "requests left behind");
-  PLATEAU_CHECK(scheduler_.kv().used_tokens() == 0, "KV left allocated");
+  for (const Scheduler* scheduler : schedulers_) {
+    PLATEAU_CHECK(scheduler->queued() == 0 && scheduler->running() == 0, "requests left behind");
+    PLATEAU_CHECK(scheduler->kv().used_tokens() == 0, "KV left allocated");
+  }
   for (Observer* observer : observers_) observer->on_end(last_token_);
 }
 

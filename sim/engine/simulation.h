@@ -1,7 +1,8 @@
-// The simulation of one engine: who sends, who decides, what a step costs and who watches, tied
-// together by events.
+// The simulation of one engine, or of several equal ones behind a balancer: who sends, who decides,
+// what a step costs and who watches, tied together by events.
 //
-//   arrival     a request joins the scheduler's queue; an idle engine wakes
+//   arrival     a request joins the queue of the replica that the balancer chooses; an idle engine
+//               wakes
 //   schedule    the host looks at the queue while the GPU has nothing prepared
 //   step_start  the GPU runs the prepared step; an overlapping host prepares the next one
 //   step_end    results reach scheduler, observers and client; the next step starts or is
@@ -19,6 +20,7 @@
 #include "sim/engine/event_queue.h"
 #include "sim/engine/observer.h"
 #include "sim/engine/step_timer.h"
+#include "sim/serving/balancer.h"
 #include "sim/serving/scheduler.h"
 
 namespace plateau {
@@ -38,23 +40,40 @@ class Simulation : private SendQueue {
   // All must outlive the run. A scheduler and a client serve one run.
   Simulation(Scheduler& scheduler, Client& client, StepTimer& timer, HostLaw host,
              std::vector<Observer*> observers);
+  // Replicas that share nothing but the client.
+  Simulation(std::vector<Scheduler*> replicas, BalancerLaw balancer, Client& client,
+             StepTimer& timer, HostLaw host, std::vector<Observer*> observers);
 
   // Until every request has ended. Throws InternalError, with the simulated time, when an invariant
   // breaks.
   void run();
 
  private:
+  struct Engine {
+    Step prepared;       // by schedule(), for the next step_start
+    StepRecord record;   // of the step on the GPU
+    StepShape shape;     // of the step on the GPU
+    StepCost cost;       // of the step on the GPU: another replica asks the timer meanwhile
+    SimTime ready{};     // when the host has the prepared step ready
+    SimTime looked{};    // when the host began to prepare it
+    SimTime gpu_free{};  // end of the last step
+    bool has_prepared = false;
+    bool gpu_busy = false;
+    bool asleep = true;  // nothing runs, is prepared or about to be looked at
+  };
+
   void send(const Request& request) override;
   void dispatch(const Event& event);
   void arrive(const Request& request);
-  void schedule();
-  void start_step();
-  void end_step();
-  void tell_clients(const StepResult& result);
+  void schedule(std::size_t replica);
+  void start_step(std::size_t replica);
+  void end_step(std::size_t replica);
+  void tell_clients(const StepResult& result, std::size_t replica);
   void finish();
   SimTime host_time(const Step& step) const;
 
-  Scheduler& scheduler_;
+  std::vector<Scheduler*> schedulers_;
+  Balancer balancer_;
   Client& client_;
   StepTimer& timer_;
   HostLaw host_;
@@ -62,16 +81,8 @@ class Simulation : private SendQueue {
 
   EventQueue events_;
   SimTime now_{};
-  Step prepared_;       // by schedule(), for the next step_start
-  StepRecord record_;   // of the step on the GPU
-  StepShape shape_;     // of the step on the GPU
-  SimTime ready_{};     // when the host has the prepared step ready
-  SimTime looked_{};    // when the host began to prepare it
-  SimTime gpu_free_{};  // end of the last step
   SimTime last_token_{};
-  bool has_prepared_ = false;
-  bool gpu_busy_ = false;
-  bool asleep_ = true;  // nothing runs, is prepared or about to be looked at
+  std::vector<Engine> engines_;  // by replica
 };
 
 }  // namespace plateau

@@ -2,7 +2,9 @@
 #include <cmath>
 
 #include "sim/report/binding.h"
+#include "sim/report/cost.h"
 #include "sim/report/format.h"
+#include "sim/report/load_text.h"
 #include "sim/report/run_record.h"
 
 namespace plateau {
@@ -85,6 +87,14 @@ void fill_requests(const RunRecord& run, Report& report) {
   report.kv.peak_used_tokens = run.kv_peak;
 }
 
+// Open loops only: a closed loop's queue is bounded by its clients.
+void fill_load(const RunRecord& run, Report& report) {
+  if (run.context.clients == 0 && run.finished > 0) report.saturation = run.backlog.report();
+  const bool grows = report.saturation && report.saturation->grows();
+  report.goodput = run.goodput.report({&run.ttft, &run.tpot, &run.itl, &run.e2e},
+                                      report.throughput.seconds, grows);
+}
+
 void fill_steps(const RunRecord& run, Report& report) {
   StepStatistics& s = report.step;
   s.decode_ms = run.decode.ms.spread();
@@ -121,7 +131,7 @@ void fill_time(const RunRecord& run, Report& report) {
 }
 
 void fill_power(const RunRecord& run, Report& report) {
-  const double gpus = run.context.subject.gpus;
+  const double gpus = static_cast<double>(run.context.subject.gpus) / run.replicas();  // of each
   const double wall_s = run.seconds();
   PartValues joules{};  // one GPU
   for (std::size_t i = 0; i < kParts; ++i)
@@ -145,7 +155,7 @@ void fill_power(const RunRecord& run, Report& report) {
   power.gpu_w_mean = total / wall_s;
   power.gpu_w_each.assign(static_cast<std::size_t>(std::max(0, run.context.subject.gpus)),
                           power.gpu_w_mean);
-  power.node_w = power.gpu_w_mean * gpus;
+  power.node_w = power.gpu_w_mean * run.context.subject.gpus;
   power.gpu_w_p95_meter =
       run.meter.readings().count() > 0 ? run.meter.readings().quantile(950) : run.meter.last();
   power.gpu_w_max_meter =
@@ -162,7 +172,7 @@ void fill_interval(const RunRecord& run, Report& report) {
   const double outside = wall_s - to_seconds(run.decode.gpu + run.prefill.gpu);
   const double low = outside + run.decode.cost.low_seconds + run.prefill.cost.low_seconds;
   const double high = outside + run.decode.cost.high_seconds + run.prefill.cost.high_seconds;
-  const auto tokens = static_cast<double>(run.totals.output_tokens);
+  const double tokens = static_cast<double>(run.totals.output_tokens) * run.replicas();
   if (run.decode.cost.high_seconds + run.prefill.cost.high_seconds > 0 && low > 0) {
     report.interval.output_tok_per_s = Interval{tokens / high, tokens / low};
   }
@@ -226,7 +236,7 @@ RoofShares roofs_of(const RunRecord& run) {
 
 void fill_binding(const RunRecord& run, Report& report) {
   BindingInput input;
-  input.clients = run.context.clients;
+  input.clients = (run.context.clients + run.replicas() - 1) / run.replicas();
   const double queued_s = to_seconds(run.queued_time);
   if (queued_s > 0) {
     input.queue = {queued_s / to_seconds(run.decode.gpu), run.queued_running / queued_s,
@@ -264,11 +274,13 @@ void fill_warnings(const RunRecord& run, Report& report) {
     warn("steps took " + compact(timed) + " s but their parts add up to " + compact(priced) +
          " s; the time split is scaled");
   }
-  if (run.busy() > run.wall()) warn("steps overlap: they add up to more than the run's wall time");
+  if (run.busy() > run.all_wall())
+    warn("steps overlap: they add up to more than the run's wall time");
   if (run.totals.output_tokens != run.finished_output) {
     warn("steps delivered " + grouped(static_cast<double>(run.totals.output_tokens)) +
          " tokens, finished requests hold " + grouped(static_cast<double>(run.finished_output)));
   }
+  if (report.saturation && report.saturation->grows()) warn(growth_text(*report.saturation));
   for (const Source source : {Source::extrapolated, Source::roofline, Source::assumed}) {
     const double share = report.provenance.shares[static_cast<std::size_t>(source)];
     if (share >= kWeakShare)
@@ -291,6 +303,13 @@ std::vector<std::pair<std::string, std::string>> own_definitions() {
       {"quantiles",
        "smallest sample with more than that share at or below it (p50: upper median); exact up to "
        "1,000,000 distinct samples, beyond within 0.5 %"},
+      {"saturation",
+       "open loop, second half of the arrivals: saturated or rising when requests sent exceed "
+       "requests finished beyond chance (97.5 %, 16 parts); saturated when they wait"},
+      {"goodput",
+       "requests within every limit on ttft, tpot and e2e, and their output tokens, per second of "
+       "the run; itl limits are judged over tokens; met: every limit holds and the queue does not "
+       "grow"},
       {"time_split",
        "shares of wall time, prefill and decode together; time_split_decode and "
        "time_split_prefill: "
@@ -313,14 +332,16 @@ Report finish_report(const RunRecord& run) {
   fill_throughput(run, report);
   fill_steady_state(run, report);
   fill_requests(run, report);
+  fill_load(run, report);
   fill_steps(run, report);
   fill_time(run, report);
   fill_power(run, report);
   fill_interval(run, report);
   fill_provenance(run, report);
   fill_binding(run, report);
+  if (run.context.prices) report.cost = cost_of(*run.context.prices, report);
   fill_warnings(run, report);
-  report.series = run.series.points();
+  report.series = run.series.points(run.replicas());
   report.definitions = own_definitions();
   report.definitions.insert(report.definitions.end(), run.context.definitions.begin(),
                             run.context.definitions.end());

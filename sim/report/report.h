@@ -204,6 +204,72 @@ struct SeriesPoint {
   double output_tok_per_s = 0;
 };
 
+// Latency limits of the scenario, judged; the rule: sim/report/goodput.h.
+struct LimitResult {
+  std::string name;  // "ttft_p99"
+  double limit_ms = 0;
+  std::optional<double> measured_ms;  // of what the name says; missing without samples
+  bool met = false;
+  std::optional<double> share_within;  // of requests; itl: of gaps between tokens
+};
+
+struct GoodputReport {
+  bool met = false;  // every limit; false while the queue grows, whatever the figures
+  std::int64_t requests = 0;
+  double requests_share = 0;
+  double requests_per_s = 0;
+  double output_tok_per_s = 0;
+  std::vector<LimitResult> limits;
+};
+
+// Requests of an open loop, second half of the arrivals: does the queue grow? The rule:
+// sim/report/saturation.h.
+struct SaturationReport {
+  enum class Verdict : std::uint8_t { stable, rising, saturated, unknown };
+  Verdict verdict = Verdict::unknown;
+  double arrivals_per_s = 0;
+  double completions_per_s = 0;
+  std::optional<double> growth_per_s;      // of the backlog
+  std::optional<double> growth_per_s_low;  // 95 % band
+  std::optional<double> growth_per_s_high;
+  double backlog_middle = 0;  // sent and not finished
+  double backlog_end = 0;
+  std::optional<double> waiting_first;  // in the queue, mean of the half's first and last quarter
+  std::optional<double> waiting_last;
+
+  bool grows() const { return verdict == Verdict::rising || verdict == Verdict::saturated; }
+};
+
+const char* name_of(SaturationReport::Verdict verdict);
+
+struct CostReport {  // sim/report/cost.h
+  std::string currency;
+  int hosts = 0;
+  std::optional<double> rack_w;  // missing without host_power
+  std::optional<double> site_w;  // missing without pue as well
+  std::optional<double> gpus_per_hour;
+  std::optional<double> energy_per_hour;
+  std::optional<double> per_hour;  // what is priced of the two
+  std::optional<double> per_million_output_tokens;
+  std::optional<double> per_million_total_tokens;
+  std::optional<double> per_million_good_output_tokens;  // that keep the limits
+  std::optional<double> per_million_output_tokens_steady;
+};
+
+// One of several replicas, over the whole run's time.
+struct ReplicaReport {
+  std::int64_t requests = 0;
+  double output_tok_per_s = 0;
+  double running_mean = 0;
+  std::int64_t running_peak = 0;
+  double queue_mean = 0;
+  std::int64_t queue_peak = 0;
+  std::int64_t kv_peak_used_tokens = 0;
+  std::optional<double> ttft_ms_p99;
+  double gpu_w_mean = 0;
+  double utilization_pct = 0;
+};
+
 struct Report {
   Subject subject;
   ThroughputReport throughput;
@@ -213,6 +279,8 @@ struct Report {
   RetractionReport retractions;
   KvReport kv;
   LatencyReport latency_ms;
+  std::optional<SaturationReport> saturation;  // open loop
+  std::optional<GoodputReport> goodput;        // with limits
   StepStatistics step;
   PartValues time_split{};          // of wall time; sums to 1
   PartValues time_split_decode{};   // of the time of decode steps and the host gaps before them;
@@ -221,10 +289,12 @@ struct Report {
   std::optional<ExpertsReport> experts;
   PowerReport power;
   EnergyReport energy;
+  std::optional<CostReport> cost;  // with prices or host power
   BindingReport binding;
   IntervalReport interval;
   ProvenanceReport provenance;
-  std::vector<CurvePoint> decode_curve;
+  std::vector<ReplicaReport> replicas;   // empty when there is one
+  std::vector<CurvePoint> decode_curve;  // of one replica
   std::vector<SeriesPoint> series;
   std::vector<std::string> warnings;
   std::vector<std::pair<std::string, std::string>> definitions;

@@ -47,9 +47,13 @@ void Phase::add(const StepRecord& step) {
   for (std::size_t i = 0; i < kSources; ++i) cost.source_seconds[i] += c.source_seconds[i];
 }
 
-struct ReportBuilder::State : RunRecord {
+// One engine's run; with replicas the whole's too, which counts the steps of all.
+struct ReportBuilder::Recorder : RunRecord {
   using RunRecord::RunRecord;
 
+  void on_step(const StepRecord& step);
+  void on_request_finished(const RequestRecord& request);
+  void on_retraction(const RetractionRecord& retraction);
   void count_finished(SimTime until);
   void look_for_steady_state(const StepRecord& step);
   void spend(const StepRecord& step);
@@ -58,20 +62,88 @@ struct ReportBuilder::State : RunRecord {
   void count(const StepRecord& step);
   void release_held();
   void count_overrun();
+  void idle_until(SimTime end);
+
+  std::function<void(const StepRecord&)> also;  // told of each step that counts
+  SimTime counted_until{};
 };
 
-ReportBuilder::ReportBuilder(const ReportContext& context)
-    : state_(std::make_unique<State>(context)) {}
-ReportBuilder::~ReportBuilder() = default;
+struct ReportBuilder::State {
+  explicit State(const ReportContext& context);
+  void add_to_whole(const StepRecord& step);
+  void end(SimTime last_token);
 
-void ReportBuilder::State::count_finished(SimTime until) {
+  Recorder whole;
+  std::vector<Recorder> replicas;  // empty when there is one
+  struct Levels {
+    std::int64_t running = 0;
+    std::int64_t queued = 0;
+    std::int64_t kv = 0;
+  };
+  std::vector<Levels> levels;  // of each replica, at its last step
+  Levels now;                  // their sum
+};
+
+namespace {
+
+// What a replica's report is made from: no limits, prices or charts, which are the whole's.
+ReportContext replica_context(const ReportContext& whole) {
+  ReportContext context = whole;
+  context.subject.gpus = std::max(1, whole.subject.gpus / whole.replicas);
+  context.clients = (whole.clients + whole.replicas - 1) / whole.replicas;
+  context.replicas = 1;
+  context.limits.clear();
+  context.prices.reset();
+  context.experts = {};
+  context.price = {};
+  return context;
+}
+
+}  // namespace
+
+ReportBuilder::State::State(const ReportContext& context) : whole(context) {
+  if (context.replicas <= 1) return;
+  const ReportContext each = replica_context(context);
+  levels.resize(static_cast<std::size_t>(context.replicas));
+  replicas.reserve(levels.size());
+  for (int i = 0; i < context.replicas; ++i) {
+    replicas.emplace_back(each);
+    // Unlike a run alone, a replica's time begins with the run: it may idle before its first step.
+    replicas.back().seen_step = true;
+    replicas.back().also = [this](const StepRecord& step) { add_to_whole(step); };
+  }
+}
+
+void ReportBuilder::State::add_to_whole(const StepRecord& step) {
+  whole.count_step(step);
+  Levels& mine = levels[step.replica];
+  now.running += step.running - mine.running;
+  now.queued += step.queued - mine.queued;
+  now.kv += step.kv_used_tokens - mine.kv;
+  mine = {step.running, step.queued, step.kv_used_tokens};
+  whole.running_peak_sum = std::max(whole.running_peak_sum, now.running);
+  whole.queue_peak_sum = std::max(whole.queue_peak_sum, now.queued);
+  whole.kv_peak_sum = std::max(whole.kv_peak_sum, now.kv);
+}
+
+// A replica's time ends with the run's, not with its own last token.
+void ReportBuilder::State::end(SimTime last_token) {
+  whole.last_token = last_token;
+  for (Recorder& replica : replicas) {
+    replica.last_token = last_token;
+    replica.first_sent = whole.first_sent;
+    replica.idle_until(last_token);
+  }
+}
+
+void ReportBuilder::Recorder::count_finished(SimTime until) {
   if (pending.requests == 0 || pending.at > until) return;
   totals.requests += pending.requests;
   totals.input_tokens += pending.input_tokens;
   pending = {};
 }
 
-void ReportBuilder::State::look_for_steady_state(const StepRecord& step) {
+void ReportBuilder::Recorder::look_for_steady_state(const StepRecord& step) {
   const bool decodes = step.shape->decode_sequences > 0;
   const bool prefills = step.shape->prefill_tokens > 0;
   if (decodes && (prefilled || prefills)) {
@@ -98,7 +170,7 @@ void ReportBuilder::State::look_for_steady_state(const StepRecord& step) {
 }
 
 // Time and energy before the step and during it, in order.
-void ReportBuilder::State::spend(const StepRecord& step) {
+void ReportBuilder::Recorder::spend(const StepRecord& step) {
   const TimeSeries::Levels levels{static_cast<double>(step.running),
                                   static_cast<double>(step.queued),
                                   static_cast<double>(step.kv_used_tokens)};
@@ -113,9 +185,18 @@ void ReportBuilder::State::spend(const StepRecord& step) {
   stretch(step.end - step.start, step.cost->joules, levels,
           static_cast<double>(step.output_tokens));
   seen_step = true;
+  counted_until = step.end;
 }
 
-void ReportBuilder::State::count_decode(const StepRecord& step) {
+void ReportBuilder::Recorder::idle_until(SimTime end) {
+  const SimTime length = end - counted_until;
+  if (length <= SimTime{}) return;
+  const double joules = to_seconds(length) * context.power.idle.value;
+  meter.add(length, joules);
+  series.add(length, {}, joules, 0);
+}
+
+void ReportBuilder::Recorder::count_decode(const StepRecord& step) {
   if (decode.count == 0) first_wave = step.running;
   running_peak = std::max(running_peak, step.running);
   totals.running += step.running;
@@ -129,7 +210,7 @@ void ReportBuilder::State::count_decode(const StepRecord& step) {
   }
 }
 
-void ReportBuilder::State::count_step(const StepRecord& step) {
+void ReportBuilder::Recorder::count_step(const StepRecord& step) {
   const bool decodes = step.shape->decode_sequences > 0;
   if (decodes) count_decode(step);
   if (step.shape->prefill_tokens > 0 && context.prefill_token_budget > 0 &&
@@ -142,36 +223,43 @@ void ReportBuilder::State::count_step(const StepRecord& step) {
   queue_peak = std::max(queue_peak, step.queued);
   queue_seconds +=
       static_cast<double>(step.queued) * to_seconds(step.end - step.start + step.host_gap);
+  if (context.clients == 0)
+    backlog.add_waiting(step.end, step.end - step.start + step.host_gap,
+                        static_cast<double>(step.queued));
   kv_peak = std::max(kv_peak, step.kv_used_tokens);
   const double cap = context.power_cap_w.value_or(context.device.power_limit_w);
   const double seconds = step.cost->seconds;
   if (cap > 0 && seconds > 0 && step.cost->joules / seconds >= kAtCap * cap)
     capped += step.end - step.start;
   if (step.gaps == nullptr) return;
-  for (const TokenGap& gap : *step.gaps) itl.add(to_seconds(gap.gap) / kMillisecond, gap.count);
+  for (const TokenGap& gap : *step.gaps) {
+    const double ms = to_seconds(gap.gap) / kMillisecond;
+    itl.add(ms, gap.count);
+    goodput.add_gap(ms, gap.count);
+  }
 }
 
-void ReportBuilder::State::count(const StepRecord& step) {
+void ReportBuilder::Recorder::count(const StepRecord& step) {
   count_finished(step.start);
   look_for_steady_state(step);
   spend(step);
   count_step(step);
+  if (also) also(step);
 }
 
 // A step that delivers nothing counts once a later one does: an overlapping scheduler still runs a
 // step for requests that have ended, and what follows the last token is outside the run.
-void ReportBuilder::on_step(const StepRecord& step) {
-  State& s = *state_;
+void ReportBuilder::Recorder::on_step(const StepRecord& step) {
   if (step.output_tokens == 0) {
-    s.held.push_back({step, *step.shape, *step.cost});
+    held.push_back({step, *step.shape, *step.cost});
     return;
   }
-  s.release_held();
-  s.count(step);
-  s.last_token = std::max(s.last_token, step.end);
+  release_held();
+  count(step);
+  last_token = std::max(last_token, step.end);
 }
 
-void ReportBuilder::State::release_held() {
+void ReportBuilder::Recorder::release_held() {
   for (HeldStep& step : held) {
     step.record.shape = &step.shape;
     step.record.cost = &step.cost;
@@ -181,37 +269,36 @@ void ReportBuilder::State::release_held() {
   held.clear();
 }
 
-void ReportBuilder::on_request_finished(const RequestRecord& request) {
-  State& s = *state_;
-  if (s.pending.at != request.finished) s.count_finished(request.finished);
-  s.pending.at = request.finished;
-  ++s.pending.requests;
-  s.pending.input_tokens += request.input_tokens;
-  ++s.finished;
-  s.finished_input += request.input_tokens;
-  s.finished_output += request.output_tokens;
-  s.first_sent = std::min(s.first_sent.value_or(request.sent), request.sent);
+void ReportBuilder::Recorder::on_request_finished(const RequestRecord& request) {
+  if (pending.at != request.finished) count_finished(request.finished);
+  pending.at = request.finished;
+  ++pending.requests;
+  pending.input_tokens += request.input_tokens;
+  ++finished;
+  finished_input += request.input_tokens;
+  finished_output += request.output_tokens;
+  first_sent = std::min(first_sent.value_or(request.sent), request.sent);
+  goodput.add(request);
+  if (context.clients == 0) backlog.add_request(request.sent, request.finished);
   const SimTime latency = request.finished - request.sent;
-  s.latency_sum += latency;
-  s.e2e.add(to_seconds(latency) / kMillisecond);
-  s.ttft.add(to_seconds(request.first_token - request.sent) / kMillisecond);
+  latency_sum += latency;
+  e2e.add(to_seconds(latency) / kMillisecond);
+  ttft.add(to_seconds(request.first_token - request.sent) / kMillisecond);
   if (request.output_tokens > 1) {
-    s.tpot.add(to_seconds(request.finished - request.first_token) / kMillisecond /
-               static_cast<double>(request.output_tokens - 1));
+    tpot.add(to_seconds(request.finished - request.first_token) / kMillisecond /
+             static_cast<double>(request.output_tokens - 1));
   }
 }
 
-void ReportBuilder::on_retraction(const RetractionRecord& retraction) {
-  state_->retractions.count += retraction.requests;
-  state_->retractions.recomputed_tokens += retraction.recompute_tokens;
+void ReportBuilder::Recorder::on_retraction(const RetractionRecord& retraction) {
+  retractions.count += retraction.requests;
+  retractions.recomputed_tokens += retraction.recompute_tokens;
 }
-
-void ReportBuilder::on_end(SimTime last_token) { state_->last_token = last_token; }
 
 // What an overlapping engine still computed after the last token is a decode step of the engine,
 // though not of the run's time: it counts in the mean running batch and in the number of steps, as
 // the engine's own log would.
-void ReportBuilder::State::count_overrun() {
+void ReportBuilder::Recorder::count_overrun() {
   for (const HeldStep& step : held) {
     if (step.shape.decode_sequences <= 0) continue;
     totals.running += step.record.running;
@@ -220,9 +307,39 @@ void ReportBuilder::State::count_overrun() {
   held.clear();
 }
 
+ReportBuilder::ReportBuilder(const ReportContext& context)
+    : state_(std::make_unique<State>(context)) {}
+ReportBuilder::~ReportBuilder() = default;
+
+void ReportBuilder::on_step(const StepRecord& step) {
+  State& s = *state_;
+  (s.replicas.empty() ? s.whole : s.replicas[step.replica]).on_step(step);
+}
+
+void ReportBuilder::on_request_finished(const RequestRecord& request) {
+  State& s = *state_;
+  s.whole.on_request_finished(request);
+  if (!s.replicas.empty()) s.replicas[request.replica].on_request_finished(request);
+}
+
+void ReportBuilder::on_retraction(const RetractionRecord& retraction) {
+  State& s = *state_;
+  s.whole.on_retraction(retraction);
+  if (!s.replicas.empty()) s.replicas[retraction.replica].on_retraction(retraction);
+}
+
+void ReportBuilder::on_end(SimTime last_token) { state_->end(last_token); }
+
 Report ReportBuilder::finish() {
-  state_->count_overrun();
-  return finish_report(*state_);
+  State& s = *state_;
+  s.whole.count_overrun();
+  if (s.replicas.empty()) return finish_report(s.whole);
+  std::vector<RunRecord*> replicas;
+  for (Recorder& replica : s.replicas) {
+    replica.count_overrun();
+    replicas.push_back(&replica);
+  }
+  return finish_replicas(s.whole, replicas);
 }
 
 }  // namespace plateau

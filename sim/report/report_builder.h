@@ -1,5 +1,10 @@
 // Watches a run and writes its Report: one pass, memory bounded whatever the number of tokens.
 //
+// With replicas every one is recorded like a run of its own that lasts from the first send to the
+// last token of all; the whole's time and energy shares are of all replicas' time, its running,
+// queue and KV figures are sums (peaks: of one instant), its steady state is the sum of each
+// replica's own.
+//
 //   ReportBuilder builder(context);
 //   Simulation(scheduler, client, timer, host, {&builder}).run();
 //   Report report = builder.finish();
@@ -29,6 +34,7 @@
 
 #include "sim/engine/observer.h"
 #include "sim/report/report.h"
+#include "sim/scenario/scenario.h"
 
 namespace plateau {
 
@@ -40,6 +46,7 @@ struct ReportContext {
   std::optional<double> power_cap_w;        // a limit below the board's own
   Source host_source = Source::assumed;     // of the host gaps' length
   int clients = 0;                          // closed loop; 0: open loop
+  int replicas = 1;                         // equal engines; `subject.gpus` are all of theirs
   std::int64_t max_running_requests = 0;    // 0: none
   std::int64_t prefill_token_budget = 0;    // per prefill step; 0: none
   std::int64_t largest_captured_batch = 0;  // 0: no graphs
@@ -48,7 +55,9 @@ struct ReportContext {
   ProvenanceReport provenance;              // but its shares
   std::vector<std::string> warnings;
   std::vector<std::pair<std::string, std::string>> definitions;  // beside the builder's own
-  int series_points = 0;                                         // 0: no series
+  std::vector<LatencyLimit> limits;                              // judged in the report
+  std::optional<CostConfig> prices;
+  int series_points = 0;  // 0: no series
 
   // How full the experts are when `tokens` enter a layer; empty: a dense model.
   std::function<ExpertsReport(double tokens)> experts;
@@ -70,6 +79,7 @@ class ReportBuilder : public Observer {
   Report finish();  // once, after on_end
 
  private:
+  struct Recorder;
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -134,6 +134,56 @@ Json to_json(const BindingReport& binding) {
           {"ladder", ladder}};
 }
 
+Json to_json(const std::optional<SaturationReport>& saturation) {
+  if (!saturation) return nullptr;
+  const SaturationReport& s = *saturation;
+  return {{"verdict", name_of(s.verdict)},
+          {"latencies_steady",
+           s.verdict == SaturationReport::Verdict::unknown ? Json(nullptr) : Json(!s.grows())},
+          {"arrivals_per_s", number(s.arrivals_per_s)},
+          {"completions_per_s", number(s.completions_per_s)},
+          {"growth_per_s", optional(s.growth_per_s)},
+          {"growth_per_s_low", optional(s.growth_per_s_low)},
+          {"growth_per_s_high", optional(s.growth_per_s_high)},
+          {"backlog_middle", number(s.backlog_middle)},
+          {"backlog_end", number(s.backlog_end)},
+          {"waiting_first", optional(s.waiting_first)},
+          {"waiting_last", optional(s.waiting_last)}};
+}
+
+Json to_json(const std::optional<GoodputReport>& goodput) {
+  if (!goodput) return nullptr;
+  Json limits = Json::array();
+  for (const LimitResult& limit : goodput->limits) {
+    limits.push_back({{"name", limit.name},
+                      {"limit_ms", number(limit.limit_ms)},
+                      {"measured_ms", optional(limit.measured_ms)},
+                      {"met", limit.met},
+                      {"share_within", optional(limit.share_within)}});
+  }
+  return {{"met", goodput->met},
+          {"requests", goodput->requests},
+          {"requests_share", number(goodput->requests_share)},
+          {"requests_per_s", number(goodput->requests_per_s)},
+          {"output_tok_per_s", number(goodput->output_tok_per_s)},
+          {"limits", limits}};
+}
+
+Json to_json(const std::optional<CostReport>& cost) {
+  if (!cost) return nullptr;
+  return {{"currency", cost->currency.empty() ? Json(nullptr) : Json(cost->currency)},
+          {"hosts", cost->hosts},
+          {"rack_w", optional(cost->rack_w)},
+          {"site_w", optional(cost->site_w)},
+          {"gpus_per_hour", optional(cost->gpus_per_hour)},
+          {"energy_per_hour", optional(cost->energy_per_hour)},
+          {"per_hour", optional(cost->per_hour)},
+          {"per_million_output_tokens", optional(cost->per_million_output_tokens)},
+          {"per_million_total_tokens", optional(cost->per_million_total_tokens)},
+          {"per_million_good_output_tokens", optional(cost->per_million_good_output_tokens)},
+          {"per_million_output_tokens_steady", optional(cost->per_million_output_tokens_steady)}};
+}
+
 Json to_json(const std::optional<Interval>& interval) {
   if (!interval) return nullptr;
   return Json::array({number(interval->low), number(interval->high)});
@@ -184,6 +234,23 @@ Json series_json(const std::vector<SeriesPoint>& series) {
     json["kv_used_tokens"].push_back(number(point.kv_used_tokens));
     json["gpu_w"].push_back(number(point.gpu_w));
     json["output_tok_per_s"].push_back(number(point.output_tok_per_s));
+  }
+  return json;
+}
+
+Json replicas_json(const std::vector<ReplicaReport>& replicas) {
+  Json json = Json::array();
+  for (const ReplicaReport& replica : replicas) {
+    json.push_back({{"requests", replica.requests},
+                    {"output_tok_per_s", number(replica.output_tok_per_s)},
+                    {"running_mean", number(replica.running_mean)},
+                    {"running_peak", replica.running_peak},
+                    {"queue_mean", number(replica.queue_mean)},
+                    {"queue_peak", replica.queue_peak},
+                    {"kv_peak_used_tokens", replica.kv_peak_used_tokens},
+                    {"ttft_ms_p99", optional(replica.ttft_ms_p99)},
+                    {"gpu_w_mean", number(replica.gpu_w_mean)},
+                    {"utilization_pct", number(replica.utilization_pct)}});
   }
   return json;
 }
@@ -246,6 +313,8 @@ std::string report_json(const Report& report) {
                         {"tpot", to_json(report.latency_ms.tpot)},
                         {"itl", to_json(report.latency_ms.itl)},
                         {"e2e", to_json(report.latency_ms.e2e)}};
+  json["saturation"] = to_json(report.saturation);
+  json["goodput"] = to_json(report.goodput);
   json["step"] = to_json(report.step);
   json["time_split"] = to_json(report.time_split);
   json["time_split_decode"] = to_json(report.time_split_decode);
@@ -253,9 +322,11 @@ std::string report_json(const Report& report) {
   json["experts"] = to_json(report.experts);
   json["power"] = to_json(report.power);
   json["energy"] = to_json(report.energy);
+  json["cost"] = to_json(report.cost);
   json["binding"] = to_json(report.binding);
   json["interval"] = {{"output_tok_per_s", to_json(report.interval.output_tok_per_s)},
                       {"gpu_w_mean", to_json(report.interval.gpu_w_mean)}};
+  if (!report.replicas.empty()) json["replicas"] = replicas_json(report.replicas);
   json["decode_curve"] = curve_json(report.decode_curve);
   if (!report.series.empty()) json["series"] = series_json(report.series);
   Json definitions = Json::object();

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "sim/report/format.h"
+#include "sim/report/load_text.h"
 #include "sim/report/report.h"
 
 namespace plateau {
@@ -74,13 +75,15 @@ void write_throughput(Page& page, const Report& report) {
 
 void write_chart(Page& page, const Report& report) {
   const bool steady = report.steady_state.running_mean.has_value();
-  const double running = report.steady_state.running_mean.value_or(report.running.mean);
+  const auto replicas = static_cast<double>(std::max<std::size_t>(1, report.replicas.size()));
+  const double running = report.steady_state.running_mean.value_or(report.running.mean) / replicas;
   const std::string mark =
       compact(running) + (steady ? " running in the steady state" : " running on average");
   const auto lines = curve_chart(report.decode_curve, running, mark,
                                  std::min<std::size_t>(page.width(), 78), kChartRows, page.ascii());
   if (lines.empty()) return;
-  page.heading("Decode tok/s against running requests (steps alone, no prefill)");
+  page.heading(replicas > 1 ? "Decode tok/s of one replica against its running requests"
+                            : "Decode tok/s against running requests (steps alone, no prefill)");
   for (const std::string& line : lines) page.line(line);
 }
 
@@ -115,6 +118,10 @@ void latency_row(Page& page, const std::string& name, const Spread& spread) {
 
 void write_latency(Page& page, const Report& report) {
   page.heading("Milliseconds             mean        p50        p90        p99");
+  if (report.saturation && report.saturation->grows()) {
+    page.paragraph("  ", "The queue grew while requests came: not steady latencies.",
+                   Page::Ink::warning);
+  }
   latency_row(page, "TTFT", report.latency_ms.ttft);
   latency_row(page, "TPOT", report.latency_ms.tpot);
   latency_row(page, "ITL", report.latency_ms.itl);
@@ -211,10 +218,28 @@ void write_facts(Page& page, const Report& report) {
   page.line();
   page.fact("Steps", steps_text(report));
   page.fact("Running", running_text(report));
+  if (report.saturation) page.fact("Load", load_text(*report.saturation));
+  if (report.goodput) page.fact("Goodput", goodput_text(*report.goodput));
   page.fact("KV cache", kv_text(report.kv));
   if (report.experts) page.fact("Experts", experts_text(*report.experts));
   page.fact("Power", power_text(report));
   page.fact("Energy", energy_text(report.energy));
+  if (report.cost) page.fact("Cost", cost_text(*report.cost));
+}
+
+void write_replicas(Page& page, const std::vector<ReplicaReport>& replicas) {
+  constexpr std::size_t kMostRows = 16;
+  if (replicas.empty()) return;
+  page.heading("Replica   requests     tok/s   running     queue  TTFT p99 ms  W per GPU");
+  for (std::size_t i = 0; i < std::min(replicas.size(), kMostRows); ++i) {
+    const ReplicaReport& one = replicas[i];
+    page.line(pad_left(std::to_string(i), 7) + pad_left(whole(one.requests), 11) +
+              pad_left(compact(one.output_tok_per_s), 10) +
+              pad_left(compact(one.running_mean), 10) + pad_left(compact(one.queue_mean), 10) +
+              pad_left(or_dash(one.ttft_ms_p99), 13) + pad_left(compact(one.gpu_w_mean), 11));
+  }
+  if (replicas.size() > kMostRows)
+    page.line(fmt::format("  and {} more", replicas.size() - kMostRows));
 }
 
 void write_ladder(Page& page, const BindingReport& binding) {
@@ -337,6 +362,7 @@ std::string report_text(const Report& report, const TextOptions& options) {
   write_split(page, report);
   write_latency(page, report);
   write_facts(page, report);
+  write_replicas(page, report.replicas);
   write_ladder(page, report.binding);
   write_provenance(page, report.provenance);
   write_warnings(page, report.warnings);

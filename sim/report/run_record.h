@@ -6,7 +6,9 @@
 #include <optional>
 
 #include "sim/engine/observer.h"
+#include "sim/report/goodput.h"
 #include "sim/report/report_builder.h"
+#include "sim/report/saturation.h"
 #include "sim/report/statistics.h"
 
 namespace plateau {
@@ -77,7 +79,7 @@ struct HeldStep {
 
 struct RunRecord {
   explicit RunRecord(const ReportContext& c)
-      : context(c), meter(c.power.idle.value), series(c.series_points) {}
+      : context(c), goodput(c.limits), meter(c.power.idle.value), series(c.series_points) {}
 
   ReportContext context;
   Phase decode;
@@ -109,16 +111,29 @@ struct RunRecord {
   std::int64_t kv_peak = 0;
   RetractionReport retractions;
   Distribution ttft, tpot, itl, e2e;
+  Goodput goodput;
+  Backlog backlog;
   PowerMeter meter;
   TimeSeries series;
+  // Over all replicas at one instant; with one replica the same as above.
+  std::int64_t running_peak_sum = 0;
+  std::int64_t queue_peak_sum = 0;
+  std::int64_t kv_peak_sum = 0;
+  // With several replicas this record holds the sums over them; `context.replicas` are in it.
+  int replicas() const { return context.replicas; }
 
   SimTime wall() const { return last_token - first_sent.value_or(SimTime{}); }
   SimTime busy() const { return decode.gpu + decode.host + prefill.gpu + prefill.host; }
-  SimTime idle() const { return std::max(SimTime{}, wall() - busy()); }
-  double seconds() const { return to_seconds(busy() + idle()); }  // = wall, unless steps overlap
+  SimTime all_wall() const { return wall() * replicas(); }
+  SimTime idle() const { return std::max(SimTime{}, all_wall() - busy()); }
+  // = all_wall, unless steps of a replica overlap
+  double seconds() const { return to_seconds(busy() + idle()); }
 };
 
 // sim/report/finish_report.cpp
 Report finish_report(const RunRecord& run);
+
+// sim/report/replicas.cpp: the whole's record and those of its replicas to one report.
+Report finish_replicas(RunRecord& whole, std::vector<RunRecord*> replicas);
 
 }  // namespace plateau

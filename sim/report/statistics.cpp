@@ -119,6 +119,13 @@ void Distribution::add(double value, std::int64_t weight) {
   if (state.samples.size() > state.exact_samples) state.leave_exactness();
 }
 
+void Distribution::add_all(const Distribution& other) {
+  const State& from = *other.state_;
+  for (const Sample& sample : from.samples) add(sample.value, sample.weight);
+  add(0, from.zeros);
+  for (std::size_t i = 0; i < from.buckets.size(); ++i) add(middle_of(i), from.buckets[i]);
+}
+
 std::int64_t Distribution::count() const { return state_->count; }
 bool Distribution::exact() const { return state_->buckets.empty(); }
 
@@ -230,15 +237,33 @@ void TimeSeries::add(SimTime length, const Levels& levels, double joules, double
   now_ = end;
 }
 
-std::vector<SeriesPoint> TimeSeries::points() const {
+void TimeSeries::add_replica(const TimeSeries& other) {
+  TimeSeries from = other;
+  while (width_ < from.width_) widen();
+  while (from.width_ < width_) from.widen();
+  if (slices_.size() < from.slices_.size()) slices_.resize(from.slices_.size());
+  for (std::size_t i = 0; i < from.slices_.size(); ++i) {
+    Slice& slice = slices_[i];
+    const Slice& more = from.slices_[i];
+    slice.seconds = std::max(slice.seconds, more.seconds);
+    slice.running += more.running;
+    slice.queued += more.queued;
+    slice.kv_used_tokens += more.kv_used_tokens;
+    slice.joules += more.joules;
+    slice.tokens += more.tokens;
+  }
+  now_ = std::max(now_, from.now_);
+}
+
+std::vector<SeriesPoint> TimeSeries::points(int replicas) const {
   std::vector<SeriesPoint> points;
   for (std::size_t i = 0; i < slices_.size(); ++i) {
     const Slice& slice = slices_[i];
     if (slice.seconds <= 0) continue;
     points.push_back({to_seconds(width_ * static_cast<std::int64_t>(i)), slice.seconds,
                       slice.running / slice.seconds, slice.queued / slice.seconds,
-                      slice.kv_used_tokens / slice.seconds, slice.joules / slice.seconds,
-                      slice.tokens / slice.seconds});
+                      slice.kv_used_tokens / slice.seconds,
+                      slice.joules / (slice.seconds * replicas), slice.tokens / slice.seconds});
   }
   return points;
 }

@@ -37,6 +37,7 @@ class Distribution {
   ~Distribution();
 
   void add(double value, std::int64_t weight = 1);  // value >= 0; a weight below 1 is no sample
+  void add_all(const Distribution& other);          // as exact as the other is
 
   std::int64_t count() const;
   std::optional<double> mean() const;
@@ -60,6 +61,7 @@ class PowerMeter {
 
   explicit PowerMeter(double watts_before);
   void add(SimTime length, double joules);  // the next stretch of time, at constant watts
+  void add_readings(const PowerMeter& other) { readings_.add_all(other.readings_); }
   const Distribution& readings() const { return readings_; }
   double last() const;  // the reading at the end of the last stretch, between two polls
   double joules() const { return joules_; }
@@ -86,7 +88,10 @@ class TimeSeries {
 
   explicit TimeSeries(int max_points);  // even; 0: collect nothing
   void add(SimTime length, const Levels& levels, double joules, double tokens);
-  std::vector<SeriesPoint> points() const;
+  // Of another replica over the same time: levels and tokens add up, watts stay those of one GPU on
+  // average over all `replicas`, this one included.
+  void add_replica(const TimeSeries& other);
+  std::vector<SeriesPoint> points(int replicas = 1) const;
 
  private:
   struct Slice {

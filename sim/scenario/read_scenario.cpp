@@ -20,6 +20,9 @@ const ConfigReader::Choices<Interconnect> kInterconnects = {
     {"pcie", Interconnect::pcie},
     {"pcie_host_staged", Interconnect::pcie_host_staged}};
 
+const ConfigReader::Choices<BalancerLaw> kBalancers = {{"round_robin", BalancerLaw::round_robin},
+                                                       {"least_loaded", BalancerLaw::least_loaded}};
+
 bool is_path(const std::string& model) {
   return model.find('/') != std::string::npos ||
          std::filesystem::path(model).extension() == ".json";
@@ -109,6 +112,8 @@ class ScenarioReader {
     parallel.ep = degree("ep", 1);
     parallel.attention_dp = degree("attention_dp", 1);
     parallel.replicas = degree("replicas", 1);
+    const auto balancer = parallel_.one_of<BalancerLaw>("balancer", kBalancers);
+    scenario_.balancer = balancer.value_or(BalancerLaw::round_robin);
     if (suffix_tp_ > 0 && parallel.tp != suffix_tp_) {
       parallel_.complain("tp",
                          std::to_string(parallel.tp) +
@@ -198,6 +203,9 @@ class ScenarioReader {
           {"cost", &scenario_.cost}}) {
       if (const ConfigNode* node = top_.raw(key)) *kept = *node;
     }
+    read_limits(top_.section("limits"), &scenario_.latency_limits);
+    const CostConfig prices = read_cost(top_.section("cost"));
+    if (top_.has("cost")) scenario_.prices = prices;
   }
 
   // What the sizes of the model rule out.

@@ -12,6 +12,7 @@
 #include "calibration/profile.h"
 #include "models/kernel_costs.h"
 #include "models/model_spec.h"
+#include "sim/serving/balancer.h"
 
 namespace plateau {
 
@@ -115,18 +116,41 @@ struct KeyPlace {
   int column = 0;
 };
 
+// `limits: {ttft_p99: 2 s}`: what latencies an answer may have (sim/report/goodput.h says how it is
+// judged).
+struct LatencyLimit {
+  enum class Metric : std::uint8_t { ttft, tpot, itl, e2e };
+  std::string name;  // the key: "ttft_p99"; "ttft" is its p99 too
+  Metric metric = Metric::ttft;
+  std::optional<int> permille = 990;  // nothing: the mean
+  double ms = 0;
+};
+
+// `cost:`. Prices are in one currency; a price that is not given is not charged.
+struct CostConfig {
+  std::string currency;                // "USD"; empty: no price is given
+  std::optional<double> gpu_hour;      // of one GPU
+  std::optional<double> kwh;           // at the site's meter
+  std::optional<double> host_power_w;  // of one host beside its GPUs: CPUs, fans, network
+  int gpus_per_host = 8;
+  std::optional<double> pue;  // site power / power of hosts and GPUs
+};
+
 struct Scenario {
   std::string file;
   std::string question;  // first comment line
   ModelSpec model;
   HardwareConfig hardware;
   Parallelism parallel;
+  BalancerLaw balancer = BalancerLaw::round_robin;  // before parallel.replicas engines
   EngineConfig engine;
   WorkloadConfig workload;
   RoutingConfig routing;
   CalibrationConfig calibration;
   std::uint64_t seed = 1;
   std::vector<std::string> warnings;  // e.g. flags the engine ignores
+  std::vector<LatencyLimit> latency_limits;
+  std::optional<CostConfig> prices;
   // Kept as they stand for those who read them later; null when absent.
   ConfigNode measured;
   ConfigNode limits;

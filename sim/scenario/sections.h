@@ -15,6 +15,8 @@ inline constexpr int kMostGpus = 100'000;
 
 void read_engine(ConfigReader engine, EngineConfig* config, std::vector<std::string>* warnings);
 void read_workload(ConfigReader workload, WorkloadConfig* config);
+void read_limits(ConfigReader limits, std::vector<LatencyLimit>* config);
+CostConfig read_cost(ConfigReader cost);
 // `router_groups` is the model's: it decides the default law's spread.
 void read_routing(ConfigReader routing, int router_groups, RoutingConfig* config,
                   std::vector<std::string>* warnings);

@@ -148,7 +148,7 @@ TEST_CASE("continuous decode steps that the engine ignores are warned about") {
   CHECK(old.warnings[0].find("the rules of SGLang 0.3.5 were not read") != std::string::npos);
 }
 
-TEST_CASE("measured, limits and cost are kept as they stand") {
+TEST_CASE("measured and limits are kept as they stand") {
   const Scenario s =
       read(std::string(kSmallScenario) + "measured: {anything: [1, 2]}\nlimits: {ttft_p99: 2 s}\n");
   CHECK(s.measured.find("anything")->children.size() == 2);
