@@ -8,6 +8,7 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/progress.h"
 #include "sim/deployment/page_data.h"
+#include "sim/ladder/ladder.h"
 #include "sim/report/latency_histograms.h"
 #include "sim/report/requests_csv.h"
 #include "sim/report/trace_writer.h"
@@ -21,15 +22,11 @@ struct Result {
   Report report;
   std::string html;                    // "" unless asked for
   std::unique_ptr<TraceWriter> trace;  // not closed yet; none unless asked for
-  RequestsCsv requests;                // its header alone unless asked for
+  RequestsCsv requests;                // empty unless asked for
 };
 
 std::unique_ptr<TraceWriter> trace_writer(const std::string& path, const Deployment& deployment) {
   if (path.empty()) return nullptr;
-  if (deployment.scenario().parallel.replicas > 1) {
-    throw InputError(Problem{deployment.scenario().file, 0, 0, "parallel.replicas",
-                             "--trace shows one engine", "write the trace of one replica's load"});
-  }
   TraceOptions options;
   options.path = path;
   options.title = deployment.scenario().model.name + ", " + deployment.engine().scheduler;
@@ -39,8 +36,8 @@ std::unique_ptr<TraceWriter> trace_writer(const std::string& path, const Deploym
   return std::make_unique<TraceWriter>(options);
 }
 
-Result simulate(const RunArguments& arguments, const Scenario& scenario,
-                const Terminal& terminal) try {
+void simulate(const RunArguments& arguments, const Scenario& scenario, const Terminal& terminal,
+              Result* result) try {
   Deployment deployment(scenario, terminal.data_dir);
   RunOptions options;
   std::unique_ptr<Progress> progress;
@@ -48,20 +45,22 @@ Result simulate(const RunArguments& arguments, const Scenario& scenario,
     progress = std::make_unique<Progress>(terminal.err, deployment.workload().requests());
     options.observers.push_back(progress.get());
   }
-  Result result;
-  result.trace = trace_writer(arguments.trace, deployment);
-  if (result.trace) options.observers.push_back(result.trace.get());
-  if (!arguments.requests_csv.empty()) options.observers.push_back(&result.requests);
+  result->trace = trace_writer(arguments.trace, deployment);
+  if (result->trace) options.observers.push_back(result->trace.get());
+  if (!arguments.requests_csv.empty()) options.observers.push_back(&result->requests);
   LatencyHistograms latencies;
   if (!arguments.html.empty()) {
     options.series_points = kPageSeriesPoints;
     options.observers.push_back(&latencies);
   }
-  result.report = run(deployment, options);
-  if (!arguments.html.empty())
-    result.html = report_html(result.report, page_data(deployment, result.report, &latencies));
-  result.report.series.clear();  // the same JSON with and without a page
-  return result;
+  result->report = run(deployment, options);
+  if (arguments.ladder) {
+    add_ladder(arguments.scenario, scenario_options(arguments.common, terminal), &result->report);
+  }
+  if (!arguments.html.empty()) {
+    result->html = report_html(result->report, page_data(deployment, result->report, &latencies));
+  }
+  result->report.series.clear();  // the same JSON with and without a page
 } catch (const InputError& error) {
   throw located(error, scenario);
 }
@@ -71,7 +70,8 @@ Result simulate(const RunArguments& arguments, const Scenario& scenario,
 int run_command(const RunArguments& arguments, const Terminal& terminal) {
   const CommonOptions& common = arguments.common;
   const Scenario scenario = read_scenario(arguments.scenario, scenario_options(common, terminal));
-  Result result = simulate(arguments, scenario, terminal);
+  Result result;
+  simulate(arguments, scenario, terminal, &result);
   Report& report = result.report;
   if (refused(report.warnings, common, terminal)) return kRefused;
   if (result.trace) result.trace->close();

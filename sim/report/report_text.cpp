@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "sim/report/format.h"
+#include "sim/report/ladder_text.h"
 #include "sim/report/load_text.h"
 #include "sim/report/report.h"
 
@@ -240,14 +241,6 @@ void write_replicas(Page& page, const std::vector<ReplicaReport>& replicas) {
   }
   if (replicas.size() > kMostRows)
     page.line(fmt::format("  and {} more", replicas.size() - kMostRows));
-}
-
-void write_ladder(Page& page, const BindingReport& binding) {
-  if (!binding.ladder.empty()) page.heading("If relaxed            tok/s");
-  for (const LadderRung& rung : binding.ladder) {
-    page.line("  " + pad_right(rung.constraint, 16) +
-              pad_left(compact(rung.tok_per_s_if_relaxed), 9));
-  }
 }
 
 void write_provenance(Page& page, const ProvenanceReport& provenance) {
