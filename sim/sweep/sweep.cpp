@@ -7,6 +7,7 @@
 
 #include "models/random.h"
 #include "sim/deployment/run.h"
+#include "sim/interval/interval.h"
 #include "sim/sweep/figures.h"
 
 namespace plateau {
@@ -79,6 +80,12 @@ Sweep::Sweep(const SweepRequest& request)
       repetitions_(request.repetitions),
       calibration_(request.options.data_dir) {
   for (const Figure& figure : figures()) columns_.emplace_back(figure.name);
+  if (repetitions_ > 0) {
+    for (const std::string& name : repeated_figures()) {
+      columns_.push_back(name + "_p5");
+      columns_.push_back(name + "_p95");
+    }
+  }
   numbers_ = columns_.size();
   for (const WordFigure& word : word_figures()) columns_.emplace_back(word.name);
   check_keys();
@@ -103,7 +110,9 @@ void Sweep::check_values(const Variation& key) {
   std::vector<Problem> problems;
   for (std::size_t i = 0; i < std::min(key.values.size(), kValuesChecked); ++i) {
     try {
-      point.scenario({key.key + "=" + key.values[i]});
+      std::vector<std::string> sets = {key.key + "=" + key.values[i]};
+      add_device(&sets);
+      point.scenario(sets);
       return;
     } catch (const InputError& error) {
       if (!complains_about(error, key.key)) return;
@@ -134,9 +143,32 @@ std::string Sweep::fingerprint() const {
   return fmt::format("{:016x}", fnv1a(text));
 }
 
+// A profile belongs to a device, and boards of the SXM form are joined by NVLink: what a varied
+// profile says about both, unless they vary too.
+void Sweep::add_device(std::vector<std::string>* sets) const {
+  constexpr std::string_view kProfile = "calibration.profile=";
+  const auto has = [&](const std::string& key) {
+    return std::any_of(sets->begin(), sets->end(),
+                       [&](const std::string& set) { return set.rfind(key + "=", 0) == 0; });
+  };
+  const auto profile = std::find_if(sets->begin(), sets->end(), [&](const std::string& set) {
+    return set.rfind(kProfile, 0) == 0 && set.find('/') != std::string::npos;
+  });
+  if (profile == sets->end() || has("hardware.device")) return;
+  const std::string device = profile->substr(kProfile.size(), profile->find('/') - kProfile.size());
+  const ConfigNode* hardware = base_.tree.find("hardware");
+  const ConfigNode* base_device = hardware == nullptr ? nullptr : hardware->find("device");
+  if (base_device != nullptr && base_device->text == device) return;
+  sets->push_back("hardware.device=" + device);
+  const bool sxm = device.size() > 4 && device.compare(device.size() - 4, 4, "-sxm") == 0;
+  if (!has("hardware.interconnect"))
+    sets->push_back(std::string("hardware.interconnect=") + (sxm ? "nvlink" : "pcie"));
+}
+
 std::vector<std::string> Sweep::sets_of(std::int64_t point) const {
   std::vector<std::string> sets = space_.values(point);
   for (std::size_t k = 0; k < sets.size(); ++k) sets[k] = space_.keys()[k].key + "=" + sets[k];
+  add_device(&sets);
   return sets;
 }
 
@@ -146,8 +178,28 @@ std::vector<std::string> Sweep::cells_of(const Scenario& scenario, PointRunner& 
   std::vector<std::string> cells;
   cells.reserve(columns_.size());
   for (const Figure& figure : figures()) cells.push_back(digits_of(figure.value(report)));
+  add_intervals(scenario, runner, &cells);
   for (const WordFigure& word : word_figures()) cells.push_back(word.value(report));
   return cells;
+}
+
+void Sweep::add_intervals(const Scenario& scenario, PointRunner& runner,
+                          std::vector<std::string>* cells) const {
+  if (repetitions_ == 0) return;
+  const std::vector<std::string>& names = repeated_figures();
+  std::vector<std::vector<double>> samples(names.size());
+  for (int r = 1; r <= repetitions_; ++r) {
+    Deployment deployment = runner.deployment(scenario, r);
+    const Report report = run(deployment);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (const auto value = find_figure(names[i])->value(report)) samples[i].push_back(*value);
+    }
+  }
+  for (std::vector<double>& sample : samples) {
+    const auto interval = interval_of(std::move(sample));
+    cells->push_back(interval ? digits_of(interval->low) : "");
+    cells->push_back(interval ? digits_of(interval->high) : "");
+  }
 }
 
 SweepRow Sweep::row(std::int64_t point, PointRunner& runner) const {
