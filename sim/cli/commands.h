@@ -46,10 +46,8 @@ struct RunArguments {
   std::string scenario;
   std::string html;          // file; "": no page
   std::string trace;         // file; "": no trace
-  std::string requests_csv;  // --requests-csv: a row per request; "" no
-  std::string html;          // file; "": no page
-  std::string trace;         // file; "": no trace
-  bool ladder = false;       // --ladder: relax every limit and run again
+  std::string requests_csv;  // a row per request; "": no
+  bool ladder = false;       // relax every limit and run again
   CommonOptions common;
 };
 int run_command(const RunArguments& arguments, const Terminal& terminal);
