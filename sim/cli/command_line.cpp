@@ -61,11 +61,11 @@ class CommandLine {
     add_run();
     add_step();
     add_sweep();
-    add_explain();
     add_list();
     add_calibrate();
     add_validate();
     add_import();
+    add_scenario_draft();
   }
 
   int run(std::vector<std::string> words) {
@@ -90,9 +90,6 @@ class CommandLine {
         ->add_option("--trace", run_.trace,
                      "Write the steps and requests to FILE as a trace for ui.perfetto.dev")
         ->type_name("FILE");
-    command->add_flag(
-        "--ladder", run_.ladder,
-        "Relax each limit in turn and run again: what it would give, what binds next");
     add_common(command, &run_.common);
     command->callback([this] { chosen_ = [this] { return run_command(run_, terminal_); }; });
   }
@@ -183,24 +180,6 @@ class CommandLine {
         ->check(CLI::Range(2, 10'000));
   }
 
-  void add_explain() {
-    CLI::App* command = app_.add_subcommand(
-        "explain", "Why two scenarios differ in tokens/s, TPOT and watts, cause by cause");
-    command->add_option("a", explain_.scenario_a, "Scenario A")->required()->type_name("FILE");
-    command->add_option("b", explain_.scenario_b, "Scenario B")->required()->type_name("FILE");
-    const auto add_sets_of = [&](const char* name, std::vector<std::string>* sets,
-                                 const char* description) {
-      command->add_option(name, *sets, description)
-          ->type_name("KEY=VALUE")
-          ->allow_extra_args(false);
-    };
-    add_sets_of("--set-a", &explain_.sets_a, "Set a key of scenario A only (may be repeated)");
-    add_sets_of("--set-b", &explain_.sets_b, "Set a key of scenario B only (may be repeated)");
-    add_common(command, &explain_.common);
-    command->callback(
-        [this] { chosen_ = [this] { return explain_command(explain_, terminal_); }; });
-  }
-
   void add_list() {
     CLI::App* command = app_.add_subcommand(
         "list", "What there is: models, devices, profiles, schedulers, routing laws");
@@ -259,6 +238,29 @@ class CommandLine {
     command->add_flag("--strict", import_.common.strict, "A warning is a refusal: exit code 3");
     command->add_flag("--quiet", import_.common.quiet, "Do not tell what was recognised");
     command->callback([this] { chosen_ = [this] { return import_command(import_, terminal_); }; });
+  }
+
+  void add_scenario_draft() {
+    CLI::App* command = app_.add_subcommand(
+        "scenario", "Write a scenario from the commands that launched a server and its benchmark");
+    command
+        ->add_option("--from-command", draft_.command,
+                     "SGLang or vLLM commands in one word, or a file that holds them")
+        ->required()
+        ->type_name("TEXT|FILE");
+    command->add_option("--device", draft_.device, "GPU, as in `plateau list devices`")
+        ->type_name("NAME");
+    command
+        ->add_option("--engine-version", draft_.engine_version,
+                     "Release or month of the engine, when no image tag tells it")
+        ->type_name("VERSION");
+    command->add_option("--out", draft_.out, "Scenario file (default: the standard output)")
+        ->type_name("FILE");
+    add_json(command, &draft_.common.json);
+    command->add_flag("--strict", draft_.common.strict,
+                      "An unknown or unmodelled flag is a refusal: exit code 3");
+    command->add_flag("--quiet", draft_.common.quiet, "Do not tell what became of each flag");
+    command->callback([this] { chosen_ = [this] { return scenario_command(draft_, terminal_); }; });
   }
 
   // --help and --version end well; everything else is a bad input.
@@ -331,11 +333,11 @@ class CommandLine {
   RunArguments run_;
   StepArguments step_;
   SweepArguments sweep_;
-  ExplainArguments explain_;
   ListArguments list_;
   CalibrateArguments calibrate_;
   ValidateArguments validate_;
   ImportArguments import_;
+  ScenarioArguments draft_;
   std::function<int()> chosen_;
 };
 

@@ -44,9 +44,8 @@ struct CommonOptions {
 
 struct RunArguments {
   std::string scenario;
-  std::string html;     // file; "": no page
-  std::string trace;    // file; "": no trace
-  bool ladder = false;  // --ladder: relax every limit and run again
+  std::string html;   // file; "": no page
+  std::string trace;  // file; "": no trace
   CommonOptions common;
 };
 int run_command(const RunArguments& arguments, const Terminal& terminal);
@@ -76,15 +75,6 @@ struct SweepArguments {
   CommonOptions common;
 };
 int sweep_command(const SweepArguments& arguments, const Terminal& terminal);
-
-struct ExplainArguments {
-  std::string scenario_a;
-  std::string scenario_b;
-  std::vector<std::string> sets_a;  // --set-a, --set-b: beside --set, which counts for both
-  std::vector<std::string> sets_b;
-  CommonOptions common;
-};
-int explain_command(const ExplainArguments& arguments, const Terminal& terminal);
 
 struct ListArguments {
   std::string what;  // "" all
@@ -123,6 +113,15 @@ struct ImportArguments {
   CommonOptions common;              // json, strict, quiet
 };
 int import_command(const ImportArguments& arguments, const Terminal& terminal);
+
+struct ScenarioArguments {
+  std::string command;  // launch commands, or a file that holds them
+  std::string device;
+  std::string engine_version;
+  std::string out;
+  CommonOptions common;  // json, strict, quiet
+};
+int scenario_command(const ScenarioArguments& arguments, const Terminal& terminal);
 
 // The whole command line, problems printed, exceptions turned into exit codes.
 int run_command_line(const std::vector<std::string>& words, const Terminal& terminal);

@@ -12,7 +12,6 @@
 #include "calibration/profile.h"
 #include "models/kernel_costs.h"
 #include "models/model_spec.h"
-#include "models/what_if.h"
 
 namespace plateau {
 
@@ -126,7 +125,6 @@ struct Scenario {
   WorkloadConfig workload;
   RoutingConfig routing;
   CalibrationConfig calibration;
-  WhatIf hypothetical;  // all 1 unless the scenario asks what something is worth
   std::uint64_t seed = 1;
   std::vector<std::string> warnings;  // e.g. flags the engine ignores
   // Kept as they stand for those who read them later; null when absent.
