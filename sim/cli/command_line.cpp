@@ -61,6 +61,7 @@ class CommandLine {
     add_run();
     add_step();
     add_sweep();
+    add_explain();
     add_list();
     add_calibrate();
     add_validate();
@@ -90,6 +91,9 @@ class CommandLine {
         ->add_option("--trace", run_.trace,
                      "Write the steps and requests to FILE as a trace for ui.perfetto.dev")
         ->type_name("FILE");
+    command->add_flag(
+        "--ladder", run_.ladder,
+        "Relax each limit in turn and run again: what it would give, what binds next");
     add_common(command, &run_.common);
     command->callback([this] { chosen_ = [this] { return run_command(run_, terminal_); }; });
   }
@@ -178,6 +182,24 @@ class CommandLine {
                      "are, and give p5 and p95")
         ->type_name("N")
         ->check(CLI::Range(2, 10'000));
+  }
+
+  void add_explain() {
+    CLI::App* command = app_.add_subcommand(
+        "explain", "Why two scenarios differ in tokens/s, TPOT and watts, cause by cause");
+    command->add_option("a", explain_.scenario_a, "Scenario A")->required()->type_name("FILE");
+    command->add_option("b", explain_.scenario_b, "Scenario B")->required()->type_name("FILE");
+    const auto add_sets_of = [&](const char* name, std::vector<std::string>* sets,
+                                 const char* description) {
+      command->add_option(name, *sets, description)
+          ->type_name("KEY=VALUE")
+          ->allow_extra_args(false);
+    };
+    add_sets_of("--set-a", &explain_.sets_a, "Set a key of scenario A only (may be repeated)");
+    add_sets_of("--set-b", &explain_.sets_b, "Set a key of scenario B only (may be repeated)");
+    add_common(command, &explain_.common);
+    command->callback(
+        [this] { chosen_ = [this] { return explain_command(explain_, terminal_); }; });
   }
 
   void add_list() {
@@ -333,6 +355,7 @@ class CommandLine {
   RunArguments run_;
   StepArguments step_;
   SweepArguments sweep_;
+  ExplainArguments explain_;
   ListArguments list_;
   CalibrateArguments calibrate_;
   ValidateArguments validate_;

@@ -44,8 +44,9 @@ struct CommonOptions {
 
 struct RunArguments {
   std::string scenario;
-  std::string html;   // file; "": no page
-  std::string trace;  // file; "": no trace
+  std::string html;     // file; "": no page
+  std::string trace;    // file; "": no trace
+  bool ladder = false;  // --ladder: relax every limit and run again
   CommonOptions common;
 };
 int run_command(const RunArguments& arguments, const Terminal& terminal);
@@ -75,6 +76,15 @@ struct SweepArguments {
   CommonOptions common;
 };
 int sweep_command(const SweepArguments& arguments, const Terminal& terminal);
+
+struct ExplainArguments {
+  std::string scenario_a;
+  std::string scenario_b;
+  std::vector<std::string> sets_a;  // --set-a, --set-b: beside --set, which counts for both
+  std::vector<std::string> sets_b;
+  CommonOptions common;
+};
+int explain_command(const ExplainArguments& arguments, const Terminal& terminal);
 
 struct ListArguments {
   std::string what;  // "" all

@@ -8,6 +8,7 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/progress.h"
 #include "sim/deployment/page_data.h"
+#include "sim/ladder/ladder.h"
 #include "sim/report/latency_histograms.h"
 #include "sim/report/trace_writer.h"
 #include "sim/scenario/read_scenario.h"
@@ -69,6 +70,7 @@ int run_command(const RunArguments& arguments, const Terminal& terminal) {
   if (refused(report.warnings, common, terminal)) return kRefused;
   if (result.trace) result.trace->close();
   if (!arguments.html.empty()) write_file(arguments.html, result.html);
+  if (arguments.ladder) add_ladder(arguments.scenario, scenario_options(common, terminal), &report);
   if (!common.json.empty()) write_json(report_json(report), common.json, terminal);
   if (common.quiet) report.warnings.clear();  // of the page; JSON keeps them
   if (common.json != "-") *terminal.out << report_text(report, text_options(terminal));

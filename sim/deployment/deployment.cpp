@@ -85,6 +85,7 @@ Deployment::Deployment(const Scenario& scenario, std::shared_ptr<const Profile> 
                        std::shared_ptr<ExpertRouting> routing)
     : scenario_(scenario),
       profile_(std::move(profile)),
+      costs_(scenario_.hypothetical, *profile_),
       routing_(std::move(routing)),
       engine_(resolve_engine(scenario_, profile_->device())),
       workload_(load_workload(scenario_, engine_)),
@@ -138,14 +139,23 @@ StepShape Deployment::decode_shape(double batch, double context) const {
 
 std::vector<OpLine> Deployment::price(const StepShape& shape) {
   std::vector<OpLine> lines;
-  step_cost(step_ops(scenario_.model, placement_, shape, routing_->load(shape.tokens())), *profile_,
+  step_cost(step_ops(scenario_.model, placement_, shape, expert_load(shape.tokens())), costs_,
             shape.graph, scenario_.model.layers, &lines);
   return lines;
 }
 
+StepCost Deployment::cost_if(const StepShape& shape, const ExpertLoad& load) const {
+  return step_cost(step_ops(scenario_.model, placement_, shape, load), costs_, shape.graph,
+                   scenario_.model.layers);
+}
+
+ExpertLoad Deployment::expert_load(double tokens) {
+  return what_if_load(scenario_.hypothetical, routing_->load(tokens), scenario_.model.experts,
+                      scenario_.model.top_k);
+}
+
 const StepCost& Deployment::cost(const StepShape& shape) {
-  cost_ = step_cost(step_ops(scenario_.model, placement_, shape, routing_->load(shape.tokens())),
-                    *profile_, shape.graph, scenario_.model.layers);
+  cost_ = cost_if(shape, expert_load(shape.tokens()));
   const ClockLaw& clock = profile_->clock();
   if (!clock.known()) return cost_;
   const double chosen = scenario_.hardware.sm_clock_mhz.value_or(clock.max_mhz);

@@ -11,6 +11,7 @@
 
 #include "calibration/profile.h"
 #include "models/routing.h"
+#include "models/what_if.h"
 #include "sim/deployment/engine_limits.h"
 #include "sim/deployment/workload.h"
 #include "sim/engine/step_timer.h"
@@ -33,6 +34,10 @@ class Deployment : public StepTimer {
   const StepCost& cost(const StepShape& shape) override;
   // Every operation of a step with its price, at full clock.
   std::vector<OpLine> price(const StepShape& shape);
+  // The step at full clock with its experts filled as told: what a cost would be but for one cause.
+  StepCost cost_if(const StepShape& shape, const ExpertLoad& load) const;
+  // How full the experts are when `tokens` enter a layer, the scenario's what-ifs included.
+  ExpertLoad expert_load(double tokens);
   // Decode step of `batch` requests that hold `context` tokens each; padded and captured as the
   // engine would.
   StepShape decode_shape(double batch, double context) const;
@@ -42,6 +47,7 @@ class Deployment : public StepTimer {
   const Workload& workload() const { return workload_; }
   const Profile& profile() const { return *profile_; }
   ExpertRouting& routing() { return *routing_; }
+  const KernelCosts& costs() const { return costs_; }  // the profile under the scenario's what-ifs
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
@@ -49,6 +55,7 @@ class Deployment : public StepTimer {
 
   Scenario scenario_;
   std::shared_ptr<const Profile> profile_;
+  WhatIfCosts costs_;
   std::shared_ptr<ExpertRouting> routing_;
   ResolvedEngine engine_;
   Workload workload_;

@@ -95,7 +95,12 @@ ExpertsReport experts_of(Deployment& deployment, double tokens) {
   report.tokens_per_expert_mean = summary.tokens_per_expert_mean;
   report.p50 = summary.tokens_per_expert_p50;
   report.p99 = summary.tokens_per_expert_p99;
-  report.active_mean = summary.active_mean;
+  ExpertLoad load;
+  load.active_experts = summary.active_mean;
+  report.active_mean =
+      what_if_load(deployment.scenario().hypothetical, load, deployment.scenario().model.experts,
+                   deployment.scenario().model.top_k)
+          .active_experts;
   report.max_over_mean = summary.max_over_mean;
   report.rank_max_over_mean = summary.rank_max_over_mean;
   report.experts = deployment.scenario().model.experts;
@@ -117,6 +122,7 @@ ReportContext context_of(Deployment& deployment, const RunOptions& options) {
   context.prefill_token_budget =
       limits.chunk_tokens > 0 ? limits.chunk_tokens : limits.sglang.max_prefill_tokens;
   context.largest_captured_batch = limits.capture_sizes.empty() ? 0 : limits.capture_sizes.back();
+  context.weights_bytes = deployment.engine().pool.weights_gib * kGiB;
   context.kv = kv_of(deployment);
   context.decode_curve = decode_curve(deployment);
   context.provenance = provenance_of(deployment);
@@ -158,7 +164,7 @@ Report run(Deployment& deployment, const RunOptions& options) {
   const auto client = deployment.workload().client();
   std::vector<Observer*> observers = {&builder};
   observers.insert(observers.end(), options.observers.begin(), options.observers.end());
-  Simulation simulation(*scheduler, *client, deployment, host_law(deployment.profile().launch()),
+  Simulation simulation(*scheduler, *client, deployment, host_law(deployment.costs().launch()),
                         observers);
   simulation.run();
   return builder.finish();

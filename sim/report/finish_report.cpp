@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "sim/report/binding.h"
+#include "sim/report/bounds.h"
 #include "sim/report/format.h"
 #include "sim/report/run_record.h"
 
@@ -254,6 +255,20 @@ void fill_binding(const RunRecord& run, Report& report) {
   report.decode_curve = run.context.decode_curve;
 }
 
+void fill_bounds(const RunRecord& run, Report& report) {
+  BoundsInput input;
+  if (run.context.price && run.decode.count > 0) {
+    const bool graph = 2 * run.decode.graph_count > run.decode.count;
+    input.decode_lines =
+        run.context.price(mean_of(run.decode.shape, static_cast<double>(run.decode.count), graph));
+  }
+  input.device = run.context.device;
+  input.power_cap_w = run.context.power_cap_w.value_or(0);
+  input.clients = run.context.clients;
+  input.weights_bytes = run.context.weights_bytes;
+  report.bounds = bounds_of(report, input);
+}
+
 void fill_warnings(const RunRecord& run, Report& report) {
   report.warnings = run.context.warnings;
   const auto warn = [&](std::string text) { report.warnings.push_back(std::move(text)); };
@@ -263,6 +278,11 @@ void fill_warnings(const RunRecord& run, Report& report) {
   if (std::abs(timed - priced) > kPricedAsTimed * timed + steps * 1e-9) {
     warn("steps took " + compact(timed) + " s but their parts add up to " + compact(priced) +
          " s; the time split is scaled");
+  }
+  for (const Bound& bound : report.bounds) {
+    if (!bound.holds)
+      warn("breaks the bound " + bound.name + ": " + bound.rule + ", but " + compact(bound.value) +
+           " > " + compact(bound.limit));
   }
   if (run.busy() > run.wall()) warn("steps overlap: they add up to more than the run's wall time");
   if (run.totals.output_tokens != run.finished_output) {
@@ -319,6 +339,7 @@ Report finish_report(const RunRecord& run) {
   fill_interval(run, report);
   fill_provenance(run, report);
   fill_binding(run, report);
+  fill_bounds(run, report);
   fill_warnings(run, report);
   report.series = run.series.points();
   report.definitions = own_definitions();

@@ -148,10 +148,49 @@ struct Limit {
   double elasticity = 0;
 };
 
+// The run again with one limit relaxed (sim/ladder/ladder.h): `sets` are the scenario keys that
+// were changed, so that `plateau run S --set ...` repeats it. Missing figures: `not_run` says why.
 struct LadderRung {
   std::string constraint;
-  double tok_per_s_if_relaxed = 0;
-  double marginal = 0;
+  std::optional<double> tok_per_s_if_relaxed{};  // whole run
+  // tok/s per unit: output_tok_per_s with marginal_sets less that with marginal_from, over
+  // marginal_amount. Missing for a limit that is a switch and not a size.
+  std::optional<double> marginal{};
+  std::string change{};  // in words
+  std::vector<std::string> sets{};
+  bool hypothetical = false;     // some of `sets` describe no hardware or engine that was measured
+  bool price = false;            // asked for its cost or worth; no limit of its own
+  std::optional<double> gain{};  // tok/s over the run's own
+  std::optional<double> steady_tok_per_s_if_relaxed{};
+  std::optional<double> tpot_ms_if_relaxed{};
+  std::optional<double> gpu_w_mean_if_relaxed{};
+  std::string binds_next{};  // BindingReport::constraint of that run
+  std::string unit{};        // "GiB of KV per GPU"
+  double marginal_amount = 0;
+  std::vector<std::string> marginal_from{};  // empty: the scenario as it is
+  std::vector<std::string> marginal_sets{};
+  std::optional<double> marginal_steady{};  // the same of the steady state
+  std::vector<std::string> breaks{};  // bounds that run breaks: more than the hardware can hold
+  std::string not_run{};
+};
+
+// Limits relaxed one after the other, each time the one that gives most; `sets` accumulate.
+struct LadderStep {
+  std::string constraint;
+  std::string change;
+  std::vector<std::string> sets;
+  double output_tok_per_s = 0;
+  double gpu_w_mean = 0;
+  std::string binds_next;
+};
+
+// What no run may break (sim/report/bounds.h).
+struct Bound {
+  std::string name;
+  double value = 0;  // of the run
+  double limit = 0;  // value <= limit
+  bool holds = true;
+  std::string rule;
 };
 
 struct BindingReport {  // the rule: sim/report/binding.h
@@ -161,7 +200,8 @@ struct BindingReport {  // the rule: sim/report/binding.h
   std::string concurrency_why;
   std::string step;                // what takes the largest share of time
   std::vector<Limit> limits;       // strongest first
-  std::vector<LadderRung> ladder;  // filled by whoever re-simulates
+  std::vector<LadderRung> ladder;  // filled by whoever re-simulates, strongest first
+  std::vector<LadderStep> climb;   // likewise
 };
 
 struct Interval {
@@ -226,6 +266,7 @@ struct Report {
   ProvenanceReport provenance;
   std::vector<CurvePoint> decode_curve;
   std::vector<SeriesPoint> series;
+  std::vector<Bound> bounds;
   std::vector<std::string> warnings;
   std::vector<std::pair<std::string, std::string>> definitions;
 };

@@ -43,6 +43,7 @@ struct ReportContext {
   std::int64_t max_running_requests = 0;    // 0: none
   std::int64_t prefill_token_budget = 0;    // per prefill step; 0: none
   std::int64_t largest_captured_batch = 0;  // 0: no graphs
+  double weights_bytes = 0;                 // one GPU; 0: unknown
   KvReport kv;                              // but its peak
   std::vector<CurvePoint> decode_curve;     // ascending in running
   ProvenanceReport provenance;              // but its shares

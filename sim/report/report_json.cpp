@@ -114,16 +114,56 @@ Json to_json(const EnergyReport& energy) {
           {"split", to_json(energy.split)}};
 }
 
+Json to_json(const LadderRung& rung) {
+  return {{"constraint", rung.constraint},
+          {"tok_per_s_if_relaxed", optional(rung.tok_per_s_if_relaxed)},
+          {"marginal", optional(rung.marginal)},
+          {"change", rung.change},
+          {"sets", rung.sets},
+          {"hypothetical", rung.hypothetical},
+          {"price", rung.price},
+          {"gain_tok_per_s", optional(rung.gain)},
+          {"steady_tok_per_s_if_relaxed", optional(rung.steady_tok_per_s_if_relaxed)},
+          {"tpot_ms_if_relaxed", optional(rung.tpot_ms_if_relaxed)},
+          {"gpu_w_mean_if_relaxed", optional(rung.gpu_w_mean_if_relaxed)},
+          {"binds_next", rung.binds_next},
+          {"marginal_unit", rung.unit},
+          {"marginal_amount", rung.unit.empty() ? Json(nullptr) : number(rung.marginal_amount)},
+          {"marginal_from", rung.marginal_from},
+          {"marginal_sets", rung.marginal_sets},
+          {"marginal_steady", optional(rung.marginal_steady)},
+          {"breaks", rung.breaks},
+          {"not_run", rung.not_run}};
+}
+
+Json to_json(const LadderStep& step) {
+  return {{"constraint", step.constraint},
+          {"change", step.change},
+          {"sets", step.sets},
+          {"output_tok_per_s", number(step.output_tok_per_s)},
+          {"gpu_w_mean", number(step.gpu_w_mean)},
+          {"binds_next", step.binds_next}};
+}
+
+Json to_json(const Bound& bound) {
+  return {{"name", bound.name},
+          {"value", number(bound.value)},
+          {"limit", number(bound.limit)},
+          {"holds", bound.holds},
+          {"rule", bound.rule}};
+}
+
+template <class T>
+Json list_json(const std::vector<T>& values) {
+  Json list = Json::array();
+  for (const T& value : values) list.push_back(to_json(value));
+  return list;
+}
+
 Json to_json(const BindingReport& binding) {
   Json limits = Json::array();
   for (const Limit& limit : binding.limits) {
     limits.push_back({{"constraint", limit.constraint}, {"elasticity", number(limit.elasticity)}});
-  }
-  Json ladder = Json::array();
-  for (const LadderRung& rung : binding.ladder) {
-    ladder.push_back({{"constraint", rung.constraint},
-                      {"tok_per_s_if_relaxed", number(rung.tok_per_s_if_relaxed)},
-                      {"marginal", number(rung.marginal)}});
   }
   return {{"constraint", binding.constraint},
           {"why", binding.why},
@@ -131,7 +171,8 @@ Json to_json(const BindingReport& binding) {
           {"concurrency_why", binding.concurrency_why},
           {"step", binding.step},
           {"limits", limits},
-          {"ladder", ladder}};
+          {"ladder", list_json(binding.ladder)},
+          {"climb", list_json(binding.climb)}};
 }
 
 Json to_json(const std::optional<Interval>& interval) {
@@ -262,6 +303,7 @@ std::string report_json(const Report& report) {
   for (const auto& [name, text] : report.definitions) definitions[name] = text;
   json["definitions"] = definitions;
   json["provenance"] = to_json(report.provenance);
+  json["bounds"] = list_json(report.bounds);
   json["warnings"] = report.warnings;
   return dump(json);
 }

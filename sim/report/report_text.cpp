@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "sim/report/format.h"
+#include "sim/report/ladder_text.h"
 #include "sim/report/report.h"
 
 namespace plateau {
@@ -215,14 +216,6 @@ void write_facts(Page& page, const Report& report) {
   if (report.experts) page.fact("Experts", experts_text(*report.experts));
   page.fact("Power", power_text(report));
   page.fact("Energy", energy_text(report.energy));
-}
-
-void write_ladder(Page& page, const BindingReport& binding) {
-  if (!binding.ladder.empty()) page.heading("If relaxed            tok/s");
-  for (const LadderRung& rung : binding.ladder) {
-    page.line("  " + pad_right(rung.constraint, 16) +
-              pad_left(compact(rung.tok_per_s_if_relaxed), 9));
-  }
 }
 
 void write_provenance(Page& page, const ProvenanceReport& provenance) {

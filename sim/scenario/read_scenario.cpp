@@ -68,6 +68,7 @@ class ScenarioReader {
     read_routing(top_.section("routing"), std::max(scenario_.model.router_groups, 1),
                  &scenario_.routing, &scenario_.warnings);
     read_calibration();
+    read_what_if(top_.section("hypothetical"), &scenario_.hypothetical, &scenario_.warnings);
     read_rest();
     if (model_known_) check_model();
   }

@@ -12,6 +12,7 @@
 #include "calibration/profile.h"
 #include "models/kernel_costs.h"
 #include "models/model_spec.h"
+#include "models/what_if.h"
 
 namespace plateau {
 
@@ -125,6 +126,7 @@ struct Scenario {
   WorkloadConfig workload;
   RoutingConfig routing;
   CalibrationConfig calibration;
+  WhatIf hypothetical;  // all 1 unless the scenario asks what something is worth
   std::uint64_t seed = 1;
   std::vector<std::string> warnings;  // e.g. flags the engine ignores
   // Kept as they stand for those who read them later; null when absent.

@@ -19,4 +19,7 @@ void read_workload(ConfigReader workload, WorkloadConfig* config);
 void read_routing(ConfigReader routing, int router_groups, RoutingConfig* config,
                   std::vector<std::string>* warnings);
 
+// What-if scales (models/what_if.h); each that is not 1 becomes a warning.
+void read_what_if(ConfigReader hypothetical, WhatIf* what_if, std::vector<std::string>* warnings);
+
 }  // namespace plateau

@@ -34,7 +34,7 @@ TEST_CASE("plateau --version and --help end well and on the standard output") {
                "Exit codes: 0 done, 1 our fault, 2 the input is wrong, 3 refused by --strict, 4 "));
   const Transcript run = run_plateau("run --help");
   CHECK(run.code == 0);
-  for (const char* option : {"--set", "--json", "--seed", "--strict", "--quiet"})
+  for (const char* option : {"--ladder", "--set", "--json", "--seed", "--strict", "--quiet"})
     CHECK(contains(run.out, option));
 }
 
