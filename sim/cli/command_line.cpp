@@ -67,6 +67,7 @@ class CommandLine {
     add_calibrate();
     add_validate();
     add_import();
+    add_scenario_draft();
   }
 
   int run(std::vector<std::string> words) {
@@ -297,6 +298,29 @@ class CommandLine {
     command->callback([this] { chosen_ = [this] { return import_command(import_, terminal_); }; });
   }
 
+  void add_scenario_draft() {
+    CLI::App* command = app_.add_subcommand(
+        "scenario", "Write a scenario from the commands that launched a server and its benchmark");
+    command
+        ->add_option("--from-command", draft_.command,
+                     "SGLang or vLLM commands in one word, or a file that holds them")
+        ->required()
+        ->type_name("TEXT|FILE");
+    command->add_option("--device", draft_.device, "GPU, as in `plateau list devices`")
+        ->type_name("NAME");
+    command
+        ->add_option("--engine-version", draft_.engine_version,
+                     "Release or month of the engine, when no image tag tells it")
+        ->type_name("VERSION");
+    command->add_option("--out", draft_.out, "Scenario file (default: the standard output)")
+        ->type_name("FILE");
+    add_json(command, &draft_.common.json);
+    command->add_flag("--strict", draft_.common.strict,
+                      "An unknown or unmodelled flag is a refusal: exit code 3");
+    command->add_flag("--quiet", draft_.common.quiet, "Do not tell what became of each flag");
+    command->callback([this] { chosen_ = [this] { return scenario_command(draft_, terminal_); }; });
+  }
+
   // --help and --version end well; everything else is a bad input.
   int stop(const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {
@@ -373,6 +397,7 @@ class CommandLine {
   CalibrateArguments calibrate_;
   ValidateArguments validate_;
   ImportArguments import_;
+  ScenarioArguments draft_;
   std::function<int()> chosen_;
 };
 

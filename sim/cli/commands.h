@@ -140,6 +140,15 @@ struct ImportArguments {
 };
 int import_command(const ImportArguments& arguments, const Terminal& terminal);
 
+struct ScenarioArguments {
+  std::string command;  // launch commands, or a file that holds them
+  std::string device;
+  std::string engine_version;
+  std::string out;
+  CommonOptions common;  // json, strict, quiet
+};
+int scenario_command(const ScenarioArguments& arguments, const Terminal& terminal);
+
 // The whole command line, problems printed, exceptions turned into exit codes.
 int run_command_line(const std::vector<std::string>& words, const Terminal& terminal);
 

@@ -99,3 +99,26 @@ TEST_CASE("plateau import --strict refuses a file that needed a warning") {
   CHECK(contains(transcript.err, "refused by --strict: "));
   CHECK(contains(transcript.err, "V0 engine"));
 }
+
+TEST_CASE("plateau scenario --from-command writes a scenario and says what became of each flag") {
+  const std::string command =
+      "'python -m sglang.launch_server --model-path Qwen/Qwen3-30B-A3B --port 30000 "
+      "--num-continuous-decode-steps 4 --max-running-requests 256'";
+  const Transcript transcript = run_plateau("scenario --device h200-sxm --from-command " + command);
+  CHECK(transcript.code == 0);
+  CHECK(contains(transcript.out, "model: qwen3-30b-a3b  # --model-path"));
+  CHECK(contains(transcript.out, "  max_running_requests: 256  # --max-running-requests"));
+  CHECK(contains(transcript.out, "  num_continuous_decode_steps: 4"));
+  CHECK(contains(transcript.err, "no effect: --port"));
+  CHECK(contains(transcript.err, "ignored by the engine: --num-continuous-decode-steps"));
+  const std::string unknown =
+      "'python -m sglang.launch_server --model-path Qwen/Qwen3-30B-A3B --frobnicate'";
+  CHECK(run_plateau("scenario --from-command " + unknown).code == 0);
+  const Transcript strict = run_plateau("scenario --strict --from-command " + unknown);
+  CHECK(strict.code == 3);
+  CHECK(strict.out.empty());
+  CHECK(contains(strict.err, "refused by --strict: --frobnicate: unknown flag"));
+  const Transcript json = run_plateau("scenario --json - --quiet --from-command " + unknown);
+  CHECK(nlohmann::json::parse(json.out)["unknown"][0] == "--frobnicate");
+  CHECK(run_plateau("scenario --from-command 'ls -la'").code == 2);
+}
