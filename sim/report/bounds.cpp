@@ -46,7 +46,8 @@ void add_memory(const Report& report, const BoundsInput& input, Bounds* bounds) 
   bounds->at_most("kv_used", static_cast<double>(kv.peak_used_tokens), pool,
                   "KV tokens in use <= pool");
   if (input.device.memory_bytes <= 0 || input.weights_bytes <= 0) return;
-  bounds->at_most("memory", input.weights_bytes + pool * kv.bytes_per_token_per_gpu,
+  bounds->at_most("memory",
+                  input.weights_bytes + pool / input.replicas * kv.bytes_per_token_per_gpu,
                   input.device.memory_bytes, "bytes of weights and KV pool <= the GPU's memory");
 }
 
@@ -58,7 +59,8 @@ void add_little(const Report& report, const BoundsInput& input, Bounds* bounds) 
                     "request latencies over wall time <= clients");
   }
   const Spread& itl = report.latency_ms.itl;
-  if (!itl.mean || report.retractions.count > 0) return;
+  // The gaps are those of all replicas, the peak is one engine's.
+  if (!itl.mean || report.retractions.count > 0 || input.replicas > 1) return;
   bounds->at_most("little_decode",
                   static_cast<double>(itl.count) * *itl.mean * kMillisecond / seconds,
                   static_cast<double>(report.running.peak),

@@ -19,6 +19,7 @@
 namespace plateau {
 
 struct BoundsInput {
+  int replicas = 1;
   std::vector<OpLine> decode_lines;  // of the mean decode step; empty: not asked
   DeviceSpec device;
   double power_cap_w = 0;    // 0: none

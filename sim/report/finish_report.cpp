@@ -275,6 +275,7 @@ void fill_bounds(const RunRecord& run, Report& report) {
   input.device = run.context.device;
   input.power_cap_w = run.context.power_cap_w.value_or(0);
   input.clients = run.context.clients;
+  input.replicas = run.context.replicas;
   input.weights_bytes = run.context.weights_bytes;
   report.bounds = bounds_of(report, input);
 }

@@ -1,6 +1,8 @@
 // A small, complete calibration profile in a temporary folder, for tests.
 #pragma once
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <string>
 
@@ -56,7 +58,8 @@ inline std::string replaced(std::string text, const std::string& from, const std
 
 // A fresh, empty folder of this name below the temporary directory.
 inline std::string folder(const std::string& name) {
-  const auto path = std::filesystem::temp_directory_path() / ("plateau_test_" + name);
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("plateau_test_" + name + "_" + std::to_string(getpid()));
   std::filesystem::remove_all(path);
   std::filesystem::create_directories(path);
   return path.string();

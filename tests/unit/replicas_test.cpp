@@ -107,6 +107,9 @@ TEST_CASE("two replicas of twice the load: sums double, means stay") {
     CHECK(two.series[i].running == doctest::Approx(2 * one.series[i].running));
     CHECK(two.series[i].gpu_w == doctest::Approx(one.series[i].gpu_w));
   }
+  std::string told;
+  for (const std::string& warning : two.warnings) told += warning + "; ";
+  CAPTURE(told);
   CHECK(two.warnings == one.warnings);
 }
 
