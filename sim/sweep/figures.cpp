@@ -89,6 +89,13 @@ const Figure* find_figure(const std::string& name) {
   return nullptr;
 }
 
+const std::vector<std::string>& repeated_figures() {
+  static const std::vector<std::string> kRepeated = {
+      "output_tok_per_s", "gpu_w_mean",  "j_per_output_token", "ttft_p99_ms",
+      "tpot_p50_ms",      "tpot_p99_ms", "itl_p99_ms",         "running_mean"};
+  return kRepeated;
+}
+
 const std::vector<WordFigure>& word_figures() {
   static const std::vector<WordFigure> kWords = {
       {"binding", [](const Report& r) { return r.binding.constraint; }},

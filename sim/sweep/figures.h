@@ -20,6 +20,9 @@ const std::vector<Figure>& figures();
 // nullptr when there is none.
 const Figure* find_figure(const std::string& name);
 
+// Those that --intervals gives p5 and p95 of.
+const std::vector<std::string>& repeated_figures();
+
 // The words of a row: "binding", "concurrency_binding".
 struct WordFigure {
   const char* name;

@@ -5,13 +5,15 @@
 #include "calibration/csv.h"
 #include "calibration/model_config.h"
 #include "sim/deployment/remembered_costs.h"
+#include "sim/interval/interval.h"
+#include "sim/interval/noisy_costs.h"
 
 namespace plateau {
 
 namespace {
 
 // How many laws and profiles a thread keeps: a sweep over seeds would otherwise keep one each.
-constexpr std::size_t kMostKept = 16;
+constexpr std::size_t kMostKept = 128;
 constexpr std::size_t kMostAssignments = 4096;
 
 std::string profile_name(const Scenario& scenario) {
@@ -78,26 +80,32 @@ Scenario PointRunner::scenario(const std::vector<std::string>& sets) {
   return scenario;
 }
 
-std::shared_ptr<const Profile> PointRunner::profile(const Scenario& scenario) {
-  const std::string name = profile_name(scenario);
+std::shared_ptr<const Profile> PointRunner::profile(const Scenario& scenario, int repetition) {
+  std::string name = profile_name(scenario);
+  if (repetition > 0) name += fmt::format(" {} {}", scenario.seed, repetition);
   const auto found = profiles_.find(name);
   if (found != profiles_.end()) return found->second;
   make_room(&profiles_, kMostKept);
-  return profiles_.emplace(name, std::make_shared<RememberedCosts>(calibration_.profile(scenario)))
-      .first->second;
+  std::shared_ptr<const Profile> source = calibration_.profile(scenario);
+  if (repetition > 0) {
+    source =
+        std::make_shared<NoisyCosts>(source, scenario.seed, static_cast<std::uint32_t>(repetition));
+  }
+  return profiles_.emplace(name, std::make_shared<RememberedCosts>(source)).first->second;
 }
 
-std::shared_ptr<ExpertRouting> PointRunner::routing(const Scenario& scenario) {
-  const std::string name = routing_name(scenario);
+std::shared_ptr<ExpertRouting> PointRunner::routing(const Scenario& scenario, int repetition) {
+  const std::string name = fmt::format("{} {}", routing_name(scenario), repetition);
   const auto found = routings_.find(name);
   if (found != routings_.end()) return found->second;
   make_room(&routings_, kMostKept);
-  return routings_.emplace(name, std::make_shared<ExpertRouting>(make_routing(scenario)))
+  return routings_
+      .emplace(name, std::make_shared<ExpertRouting>(repetition_routing(scenario, repetition)))
       .first->second;
 }
 
-Deployment PointRunner::deployment(const Scenario& scenario) {
-  return Deployment(scenario, profile(scenario), routing(scenario));
+Deployment PointRunner::deployment(const Scenario& scenario, int repetition) {
+  return Deployment(scenario, profile(scenario, repetition), routing(scenario, repetition));
 }
 
 }  // namespace plateau

@@ -53,12 +53,13 @@ class PointRunner {
 
   // `sets`: "key=value". Both throw InputError when the point is not possible.
   Scenario scenario(const std::vector<std::string>& sets);
-  Deployment deployment(const Scenario& scenario);
-
-  std::shared_ptr<const Profile> profile(const Scenario& scenario);  // remembers prices
-  std::shared_ptr<ExpertRouting> routing(const Scenario& scenario);
+  // `repetition` 0 is the scenario itself, others as sim/interval/interval.h has them.
+  Deployment deployment(const Scenario& scenario, int repetition = 0);
 
  private:
+  std::shared_ptr<const Profile> profile(const Scenario& scenario, int repetition);
+  std::shared_ptr<ExpertRouting> routing(const Scenario& scenario, int repetition);
+
   const PointBase& base_;
   SharedCalibration& calibration_;
   std::map<std::string, Assignment> assignments_;

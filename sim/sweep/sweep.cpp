@@ -7,6 +7,7 @@
 
 #include "models/random.h"
 #include "sim/deployment/run.h"
+#include "sim/interval/interval.h"
 #include "sim/sweep/figures.h"
 
 namespace plateau {
@@ -79,6 +80,12 @@ Sweep::Sweep(const SweepRequest& request)
       repetitions_(request.repetitions),
       calibration_(request.options.data_dir) {
   for (const Figure& figure : figures()) columns_.emplace_back(figure.name);
+  if (repetitions_ > 0) {
+    for (const std::string& name : repeated_figures()) {
+      columns_.push_back(name + "_p5");
+      columns_.push_back(name + "_p95");
+    }
+  }
   numbers_ = columns_.size();
   for (const WordFigure& word : word_figures()) columns_.emplace_back(word.name);
   check_keys();
@@ -146,8 +153,28 @@ std::vector<std::string> Sweep::cells_of(const Scenario& scenario, PointRunner& 
   std::vector<std::string> cells;
   cells.reserve(columns_.size());
   for (const Figure& figure : figures()) cells.push_back(digits_of(figure.value(report)));
+  add_intervals(scenario, runner, &cells);
   for (const WordFigure& word : word_figures()) cells.push_back(word.value(report));
   return cells;
+}
+
+void Sweep::add_intervals(const Scenario& scenario, PointRunner& runner,
+                          std::vector<std::string>* cells) const {
+  if (repetitions_ == 0) return;
+  const std::vector<std::string>& names = repeated_figures();
+  std::vector<std::vector<double>> samples(names.size());
+  for (int r = 1; r <= repetitions_; ++r) {
+    Deployment deployment = runner.deployment(scenario, r);
+    const Report report = run(deployment);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (const auto value = find_figure(names[i])->value(report)) samples[i].push_back(*value);
+    }
+  }
+  for (std::vector<double>& sample : samples) {
+    const auto interval = interval_of(std::move(sample));
+    cells->push_back(interval ? digits_of(interval->low) : "");
+    cells->push_back(interval ? digits_of(interval->high) : "");
+  }
 }
 
 SweepRow Sweep::row(std::int64_t point, PointRunner& runner) const {

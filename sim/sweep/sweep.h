@@ -56,6 +56,8 @@ class Sweep {
   void check_keys();
   void check_values(const Variation& key);
   std::vector<std::string> cells_of(const Scenario& scenario, PointRunner& runner) const;
+  void add_intervals(const Scenario& scenario, PointRunner& runner,
+                     std::vector<std::string>* cells) const;
 
   PointBase base_;
   PointSpace space_;
