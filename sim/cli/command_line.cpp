@@ -61,6 +61,7 @@ class CommandLine {
     add_run();
     add_step();
     add_sweep();
+    add_plan();
     add_list();
     add_calibrate();
     add_validate();
@@ -165,6 +166,39 @@ class CommandLine {
         ->type_name("FILE|-");
     add_common(command, &sweep_.common);
     command->callback([this] { chosen_ = [this] { return sweep_command(sweep_, terminal_); }; });
+  }
+
+  void add_plan() {
+    CLI::App* command =
+        app_.add_subcommand("plan", "Find the best configuration of a scenario under limits");
+    add_scenario(command, &plan_.scenario);
+    command
+        ->add_option("--vary", plan_.vary,
+                     "Values of one key to choose from (may be repeated; default: the engine's "
+                     "caps and flags, power limits, TP and devices)")
+        ->type_name("KEY=VALUES")
+        ->allow_extra_args(false);
+    command
+        ->add_option("--maximise,--maximize", plan_.maximise,
+                     "tok_per_s (default), tok_per_s_per_gpu, tok_per_s_per_w or request_rate")
+        ->type_name("FIGURE");
+    command->add_option("--minimise,--minimize", plan_.minimise, "gpus or j_per_token")
+        ->type_name("FIGURE");
+    command
+        ->add_option("--limit", plan_.limits,
+                     "What an answer must keep: 'ttft_p99 <= 500 ms' (may be repeated)")
+        ->type_name("LIMIT")
+        ->allow_extra_args(false);
+    command->add_option("--random", plan_.random, "Choose from N points of the space, at random")
+        ->type_name("N")
+        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
+    command->add_flag("--exhaustive", plan_.exhaustive, "Simulate every point");
+    command->add_option("--best", plan_.best, "How many answers to give (default 5)")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1000));
+    add_work(command, &plan_.threads, &plan_.repetitions);
+    add_common(command, &plan_.common);
+    command->callback([this] { chosen_ = [this] { return plan_command(plan_, terminal_); }; });
   }
 
   static void add_work(CLI::App* command, int* threads, int* repetitions) {
@@ -309,6 +343,7 @@ class CommandLine {
   RunArguments run_;
   StepArguments step_;
   SweepArguments sweep_;
+  PlanArguments plan_;
   ListArguments list_;
   CalibrateArguments calibrate_;
   ValidateArguments validate_;

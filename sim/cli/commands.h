@@ -76,6 +76,21 @@ struct SweepArguments {
 };
 int sweep_command(const SweepArguments& arguments, const Terminal& terminal);
 
+struct PlanArguments {
+  std::string scenario;
+  std::vector<std::string> vary;  // key=values; empty: a space derived from the scenario
+  std::int64_t random = 0;        // sample size of a large space
+  std::string maximise;
+  std::string minimise;
+  std::vector<std::string> limits;
+  bool exhaustive = false;
+  int best = 5;
+  int threads = 0;
+  int repetitions = 0;
+  CommonOptions common;
+};
+int plan_command(const PlanArguments& arguments, const Terminal& terminal);
+
 struct ListArguments {
   std::string what;  // "" all
   std::string json;

@@ -110,7 +110,9 @@ void Sweep::check_values(const Variation& key) {
   std::vector<Problem> problems;
   for (std::size_t i = 0; i < std::min(key.values.size(), kValuesChecked); ++i) {
     try {
-      point.scenario({key.key + "=" + key.values[i]});
+      std::vector<std::string> sets = {key.key + "=" + key.values[i]};
+      add_device(&sets);
+      point.scenario(sets);
       return;
     } catch (const InputError& error) {
       if (!complains_about(error, key.key)) return;
@@ -141,9 +143,32 @@ std::string Sweep::fingerprint() const {
   return fmt::format("{:016x}", fnv1a(text));
 }
 
+// A profile belongs to a device, and boards of the SXM form are joined by NVLink: what a varied
+// profile says about both, unless they vary too.
+void Sweep::add_device(std::vector<std::string>* sets) const {
+  constexpr std::string_view kProfile = "calibration.profile=";
+  const auto has = [&](const std::string& key) {
+    return std::any_of(sets->begin(), sets->end(),
+                       [&](const std::string& set) { return set.rfind(key + "=", 0) == 0; });
+  };
+  const auto profile = std::find_if(sets->begin(), sets->end(), [&](const std::string& set) {
+    return set.rfind(kProfile, 0) == 0 && set.find('/') != std::string::npos;
+  });
+  if (profile == sets->end() || has("hardware.device")) return;
+  const std::string device = profile->substr(kProfile.size(), profile->find('/') - kProfile.size());
+  const ConfigNode* hardware = base_.tree.find("hardware");
+  const ConfigNode* base_device = hardware == nullptr ? nullptr : hardware->find("device");
+  if (base_device != nullptr && base_device->text == device) return;
+  sets->push_back("hardware.device=" + device);
+  const bool sxm = device.size() > 4 && device.compare(device.size() - 4, 4, "-sxm") == 0;
+  if (!has("hardware.interconnect"))
+    sets->push_back(std::string("hardware.interconnect=") + (sxm ? "nvlink" : "pcie"));
+}
+
 std::vector<std::string> Sweep::sets_of(std::int64_t point) const {
   std::vector<std::string> sets = space_.values(point);
   for (std::size_t k = 0; k < sets.size(); ++k) sets[k] = space_.keys()[k].key + "=" + sets[k];
+  add_device(&sets);
   return sets;
 }
 

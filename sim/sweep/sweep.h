@@ -55,6 +55,7 @@ class Sweep {
  private:
   void check_keys();
   void check_values(const Variation& key);
+  void add_device(std::vector<std::string>* sets) const;
   std::vector<std::string> cells_of(const Scenario& scenario, PointRunner& runner) const;
   void add_intervals(const Scenario& scenario, PointRunner& runner,
                      std::vector<std::string>* cells) const;
