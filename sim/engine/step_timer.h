@@ -1,5 +1,5 @@
-// The seam between simulated time and its price: what one engine step costs. sim/deployment.h implements it from a
-// scenario and its calibration profile; tests of the schedulers fake it.
+// The seam between simulated time and its price: what one engine step costs. sim/deployment.h
+// implements it from a scenario and its calibration profile; tests of the schedulers fake it.
 #pragma once
 
 #include "models/step_cost.h"
