@@ -80,16 +80,34 @@ std::vector<std::string> files_in(const std::string& folder) {
   return files;
 }
 
-// One bad file leaves no trace in the measurement.
-void import_into(const std::string& path, const ImportOptions& options, bool in_folder,
-                 Measurement& measurement, std::vector<Problem>& problems) {
-  const std::size_t files = measurement.files.size();
+void import_into(const std::string& path, const ImportOptions& options, Measurement& measurement,
+                 std::vector<Problem>& problems) {
   try {
     import_source([&] { return ByteSource::open(path); }, options.columns, measurement);
   } catch (const InputError& error) {
-    if (in_folder && measurement.files.size() == files) return;  // a README beside the tables
     problems.insert(problems.end(), error.problems().begin(), error.problems().end());
   }
+}
+
+// Beside the tables of a folder stand manifests and licences: they are passed over.
+bool is_kernel_table(const std::string& path) {
+  try {
+    ByteSource bytes = ByteSource::open(path);
+    return recognise(bytes, false).kind == FileKind::kernel_table;
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
+void import_folder(const std::string& folder, const ImportOptions& options,
+                   Measurement& measurement, std::vector<Problem>& problems) {
+  const std::size_t before = measurement.files.size();
+  for (const std::string& file : files_in(folder)) {
+    if (is_kernel_table(file)) import_into(file, options, measurement, problems);
+  }
+  if (measurement.files.size() > before) return;
+  problems.push_back(
+      {folder, 0, 0, "", "is a folder without a kernel table", "give the files in it"});
 }
 
 }  // namespace
@@ -158,16 +176,10 @@ Measurement import_files(const ImportOptions& options) {
   std::vector<Problem> problems;
   for (const std::string& path : options.files) {
     std::error_code error;
-    if (!std::filesystem::is_directory(path, error)) {
-      import_into(path, options, false, measurement, problems);
-      continue;
-    }
-    const std::size_t before = measurement.files.size();
-    for (const std::string& file : files_in(path)) {
-      import_into(file, options, true, measurement, problems);
-    }
-    if (measurement.files.size() == before) {
-      problems.push_back({path, 0, 0, "", "is a folder without a file of a known format", kKnown});
+    if (std::filesystem::is_directory(path, error)) {
+      import_folder(path, options, measurement, problems);
+    } else {
+      import_into(path, options, measurement, problems);
     }
   }
   if (!problems.empty()) throw InputError(std::move(problems));

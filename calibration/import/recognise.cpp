@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "calibration/import/csv_cells.h"
+#include "calibration/import/gpu_columns.h"
 #include "calibration/import/json_stream.h"
 #include "calibration/import/request_columns.h"
 #include "calibration/import/sglang_log.h"
@@ -94,17 +95,25 @@ bool is_request_header(const std::vector<Cell>& cells) {
   return tokens == 2;
 }
 
+// A figure of a GPU beside the time or the GPU it belongs to, or a name that only a monitor has.
 bool is_gpu_header(const std::vector<Cell>& cells) {
+  bool figure = false;
+  bool sample = false;
   for (const Cell& cell : cells) {
     const HeaderCell header = header_cell(cell.text);
-    const std::string name = "_" + column_name(header.name) + "_";
-    for (const char* word :
-         {"_power_", "_pwr_", "_gfx_", "_utilization_gpu_", "_clocks_", "_socket_power_",
-          "_sm_mhz_", "_clk_", "_watts_", "_temperature_gpu_", "_memory_used_", "_power_w_"}) {
-      if (contains(name, word)) return true;
+    const std::string lowered = lower(header.name);
+    for (const char* own : {"power.draw", "utilization.gpu", "clocks.", "memory.used", "gfx_clock",
+                            "socket_power", "power_usage", "package power"}) {
+      if (contains(lowered, own)) return true;
     }
+    const std::string name = "_" + column_name(header.name) + "_";
+    for (const char* word : {"_power_", "_pwr_", "_sm_mhz_", "_clk_", "_watts_"}) {
+      figure = figure || contains(name, word);
+    }
+    const GpuColumn::Kind kind = gpu_column(header, GpuTool::nvidia_smi).kind;
+    sample = sample || kind == GpuColumn::Kind::time || kind == GpuColumn::Kind::gpu;
   }
-  return false;
+  return figure && sample;
 }
 
 // The header line of a CSV, or a row with units.

@@ -81,9 +81,14 @@ class KernelTable {
     }
     if (!series_->end_row()) return recorder_.ignore("rows without a value", line.number);
     recorder_.row();
-    if (zero)
-      recorder_.ignore("latency 0 (a difference clipped at 0): kept, useless for ratios",
-                       line.number);
+    if (zero && zeros_++ == 0) first_zero_ = line.number;
+  }
+
+  void finish() {
+    if (zeros_ == 0) return;
+    recorder_.warn(first_zero_, std::to_string(zeros_) +
+                                    " rows have latency 0 (a difference clipped at 0): kept, but "
+                                    "useless for ratios");
   }
 
  private:
@@ -104,6 +109,8 @@ class KernelTable {
   Series* series_ = nullptr;
   std::vector<std::string> columns_;
   std::set<std::string> facts_;
+  std::int64_t zeros_ = 0;
+  std::int64_t first_zero_ = 0;
 };
 
 }  // namespace
@@ -117,6 +124,7 @@ void import_kernel_table(ByteSource& bytes, Recorder& recorder) {
     if (trimmed(line.text).empty() || line.text[0] == '#') continue;
     table.line(line, splitter.split(line.text));
   }
+  table.finish();
 }
 
 }  // namespace plateau::imports

@@ -179,6 +179,16 @@ TEST_CASE("a name with bytes that are no UTF-8 can still be written") {
   CHECK(says(text, "ant\""));
 }
 
+TEST_CASE("of a folder only the kernel tables are taken") {
+  ImportOptions options;
+  options.files = {std::string(PLATEAU_SOURCE_DIR) + "/tests/data/import"};
+  const Measurement m = import_files(options);
+  REQUIRE(m.files.size() == 1);
+  CHECK(m.files[0].kind == "kernel_table");
+  options.files = {std::string(PLATEAU_SOURCE_DIR) + "/docs"};
+  CHECK(says(input_error_of([&] { import_files(options); }), "is a folder without a kernel table"));
+}
+
 TEST_CASE("every file that cannot be imported is named, all together") {
   const std::string message = input_error_of([] {
     import_files({{"/no/such/a.log", own_sample("sglang-0.4.6.log"), "/no/such/b.log"}, {}});
