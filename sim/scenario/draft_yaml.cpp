@@ -7,6 +7,16 @@
 
 namespace plateau {
 
+namespace {
+
+// Words of a shell may hold anything; the text must stay one line of plain ASCII.
+std::string printable(std::string text) {
+  for (char& c : text) c = c >= ' ' && c <= '~' ? c : '?';
+  return text;
+}
+
+}  // namespace
+
 std::string yaml_word(const std::string& text) {
   const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '/' ||
@@ -14,9 +24,9 @@ std::string yaml_word(const std::string& text) {
   });
   if (plain && std::isalnum(static_cast<unsigned char>(text[0])) != 0) return text;
   std::string quoted = "\"";
-  for (const char c : text) {
+  for (const char c : printable(text)) {
     if (c == '"' || c == '\\') quoted += '\\';
-    if (static_cast<unsigned char>(c) >= ' ') quoted += c;
+    quoted += c;
   }
   return quoted + "\"";
 }
@@ -63,7 +73,8 @@ std::string comment_of(const char* what, const std::vector<std::string>& words) 
   if (words.empty()) return "";
   std::string text;
   std::string line = std::string("# ") + what;
-  for (const std::string& word : words) {
+  for (const std::string& written : words) {
+    const std::string word = printable(written);
     if (line.size() + word.size() + 1 > kWidth) {
       text += line + "\n";
       line = "#  ";
@@ -94,7 +105,7 @@ std::string yaml_of(const ScenarioDraft& draft) {
     if (nested && head != section) text += head + ":\n";
     section = head;
     text += (nested ? "  " + key.key.substr(dot + 1) : key.key) + ": " + key.value;
-    text += (key.flag.empty() ? "" : "  # " + key.flag) + "\n";
+    text += (key.flag.empty() ? "" : "  # " + printable(key.flag)) + "\n";
   }
   return text;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 
 #include "calibration/csv.h"
 #include "sim/scenario/draft_yaml.h"
@@ -89,10 +90,22 @@ class Drafter {
     if (!value)
       return warn(flag.written + ": its value is not understood; it is not in the scenario");
     const std::string key(rule->text);
-    engine_.push_back({key, *value, flag.written});
+    replace({key, *value, flag.written});
     if (is_unmodelled("engine", key.substr(key.find('.') + 1), *value)) {
       note(flag.written + " is not modelled yet: a run refuses " + key);
     }
+  }
+
+  // A flag given twice: the parsers of both engines take the last.
+  void replace(DraftKey key) {
+    const auto same = [&](const DraftKey& other) { return other.key == key.key; };
+    const auto found = std::find_if(engine_.begin(), engine_.end(), same);
+    if (found == engine_.end()) {
+      engine_.push_back(std::move(key));
+      return;
+    }
+    note(key.flag + " is given twice: the last one counts");
+    *found = std::move(key);
   }
 
   // The first of the names that the command has.
@@ -105,10 +118,12 @@ class Drafter {
     return nullptr;
   }
   std::optional<double> number_of(const LaunchFlag* flag) {
+    constexpr double kLargest = 1e12;
     if (flag == nullptr) return std::nullopt;
     const auto value = flag->values.empty() ? std::nullopt : parse_number(flag->values[0]);
-    if (!value) warn(flag->written + ": its value is not understood; it is not in the scenario");
-    return value;
+    if (value && std::abs(*value) <= kLargest) return value;
+    warn(flag->written + ": its value is not understood; it is not in the scenario");
+    return std::nullopt;
   }
 
   // "nvidia/GLM-5-NVFP4" names the shipped spec glm-5-nvfp4.
@@ -326,7 +341,7 @@ class Drafter {
     const auto tokens = static_cast<std::int64_t>(number_of(flag).value_or(otherwise));
     const std::string length = std::to_string(tokens) + " tokens";
     const bool fixed = spread == (sglang ? 1 : 0);
-    const std::string shown = ratio == nullptr || ratio->values.empty() ? "0" : ratio->values[0];
+    const std::string shown = spread == 0 ? "0" : ratio->values[0];
     set(key,
         fixed ? length
               : "{law: " + std::string(sglang ? "sglang_uniform" : "vllm_uniform") +

@@ -151,6 +151,15 @@ TEST_CASE("what is not modelled yet is written and named, not dropped") {
   CHECK(holds(vllm.notes, "a run refuses engine.kind vllm"));
 }
 
+TEST_CASE("of a flag given twice the last one counts, as for the engine") {
+  const ScenarioDraft made =
+      draft(kServer + " --max-running-requests 64 --page-size 1 --page-size 64");
+  CHECK(value_of(made, "engine.max_running_requests") == "64");
+  CHECK(value_of(made, "engine.page_size") == "64");
+  CHECK(holds(made.notes, "--page-size is given twice"));
+  CHECK(parse_yaml(made.yaml, "").find("engine") != nullptr);  // no key stands twice
+}
+
 TEST_CASE("values that could break the text are quoted, secrets stay out") {
   const ScenarioDraft made =
       draft("export HF_TOKEN=abc123\n" + kServer + " --api-key s3cret --kv-cache-dtype 'a: b # c'");
@@ -158,4 +167,7 @@ TEST_CASE("values that could break the text are quoted, secrets stay out") {
   CHECK(made.yaml.find("abc123") == std::string::npos);
   CHECK(made.yaml.find("s3cret") == std::string::npos);
   CHECK(parse_yaml(made.yaml, "").find("engine") != nullptr);
+  const ScenarioDraft odd = draft("X='a\nmodel: b'\n" + kServer + " --no-$X");
+  CHECK(value_of(odd, "model") == "qwen3-30b-a3b");
+  CHECK(parse_yaml(odd.yaml, "").find("model")->text == "qwen3-30b-a3b");
 }
