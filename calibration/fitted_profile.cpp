@@ -73,6 +73,7 @@ FittedProfile::FittedProfile(ProfileMeta meta, const ProfileOptions& options,
     : meta_(std::move(meta)),
       laws_(std::move(laws)),
       curves_(std::move(curves)),
+      warnings_(meta_.warnings),
       interconnect_(options.interconnect) {
   std::sort(laws_.begin(), laws_.end(),
             [](const FittedLaw& a, const FittedLaw& b) { return a.key < b.key; });
@@ -101,6 +102,7 @@ FittedProfile::FittedProfile(ProfileMeta meta, const ProfileOptions& options,
     if (board != meta_.boards.end()) {
       gain_ = board->second;
     } else {
+      unknown_board_ = true;
       warnings_.push_back("board " + options.board + " is not in profile " +
                           meta_.provenance.profile + ": power is predicted for its own board");
     }
@@ -248,7 +250,7 @@ Estimate FittedProfile::watts(const OpCall& call, double seconds) const {
     const auto scaled = [&](double w) { return w > floor ? floor + gain_ * (w - floor) : w; };
     watts = {scaled(watts.value), scaled(watts.low), scaled(watts.high), watts.source};
   }
-  if (!warnings_.empty()) {
+  if (unknown_board_) {
     watts.low *= 1 - kUnknownBoardBand;
     watts.high *= 1 + kUnknownBoardBand;
   }
@@ -256,7 +258,11 @@ Estimate FittedProfile::watts(const OpCall& call, double seconds) const {
 }
 
 OpCost FittedProfile::cost(const OpCall& call) const {
-  const Estimate time = seconds(call);
+  Estimate time = seconds(call);
+  if (meta_.time_band > 0 && time.value > 0) {
+    time = {time.value, time.low / (1 + meta_.time_band), time.high * (1 + meta_.time_band),
+            std::max(time.source, Source::extrapolated)};
+  }
   return {time, watts(call, time.value)};
 }
 

@@ -66,6 +66,7 @@ class FittedProfile : public Profile {
   Interconnect interconnect_;
   bool kv_bandwidth_ = false;
   double gain_ = 1;
+  bool unknown_board_ = false;
 };
 
 // Reads laws.csv and curves.csv of the folder.

@@ -8,6 +8,7 @@
 #include "calibration/input_error.h"
 #include "calibration/measured_profile.h"
 #include "calibration/profile_meta.h"
+#include "calibration/scaled_profile.h"
 
 namespace plateau {
 namespace {
@@ -53,6 +54,11 @@ std::unique_ptr<Profile> load_profile(const ProfileOptions& options) {
   ProfileMeta meta = read_profile_meta(folder, options.name);
   if (meta.kind == "measured") {
     return std::make_unique<MeasuredProfile>(std::move(meta), options, folder);
+  }
+  if (meta.kind == "scaled") {
+    const std::string base = root_of(options.data_dir) + "/" + meta.scaled_from;
+    const ProfileMeta from = read_profile_meta(base, meta.scaled_from);
+    return load_fitted_profile(scaled_meta(std::move(meta), from), options, base);
   }
   return load_fitted_profile(std::move(meta), options, folder);
 }

@@ -31,15 +31,23 @@ class MetaReader {
   }
 
   ProfileMeta read() {
-    const auto kind = reader_.choose("kind", {"fitted", "measured"});
-    if (!reader_.has("kind")) reader_.complain("kind", "is missing", "fitted or measured");
-    fitted_ = kind == std::size_t{0};
-    meta_.kind = fitted_ ? "fitted" : "measured";
+    const std::vector<std::string> kinds = {"fitted", "measured", "scaled"};
+    const auto kind = reader_.choose("kind", kinds);
+    if (!reader_.has("kind")) reader_.complain("kind", "is missing", "fitted, measured or scaled");
+    meta_.kind = kinds[kind.value_or(0)];
+    fitted_ = meta_.kind == "fitted";
+    scaled_ = meta_.kind == "scaled";
+    if (scaled_) {
+      meta_.scaled_from = reader_.required<std::string>("scaled_from");
+      meta_.idle_w = reader_.quantity("idle", Dimension::power, {1, 1e5});
+    }
     (void)reader_.optional<std::string>("note");
     (void)reader_.raw("rows");  // what became of the rows of the source's tables: for people
     device();
-    launch();
-    power();
+    if (!scaled_ || reader_.has("launch")) launch();
+    meta_.power_known = !scaled_ || reader_.has("power");
+    if (meta_.power_known) power();
+    stream();
     clock();
     interconnect();
     boards();
@@ -128,12 +136,16 @@ class MetaReader {
     meta_.power_states.wait = term(reader, "wait", Dimension::power, true);
     meta_.power_states.host_gap = term(reader, "host_gap", Dimension::power, true);
     PowerLaw& law = meta_.power;
-    law.busy_w = term(reader, "busy", Dimension::power, fitted_);
-    law.memory_w = term(reader, "memory", Dimension::power, fitted_);
-    law.tensor_w = term(reader, "tensor", Dimension::power, fitted_);
+    const bool needed = fitted_ || scaled_;
+    law.busy_w = term(reader, "busy", Dimension::power, needed);
+    law.memory_w = term(reader, "memory", Dimension::power, needed);
+    law.tensor_w = term(reader, "tensor", Dimension::power, needed);
     law.memory_rate = rate(reader, "memory_rate", Dimension::bandwidth);
     law.bf16_rate = rate(reader, "bf16_rate", Dimension::compute);
     law.limit_w = meta_.device.power_limit_w;
+  }
+
+  void stream() {
     meta_.weight_stream = term(reader_, "weight_stream", Dimension::bandwidth, fitted_);
     meta_.small_kernel = term(reader_, "small_kernel", Dimension::time, fitted_);
   }
@@ -149,7 +161,7 @@ class MetaReader {
   }
 
   double rate(ConfigReader& reader, const char* key, Dimension dimension) {
-    if (fitted_) return reader.required_quantity(key, dimension, {1, 1e18});
+    if (fitted_ || scaled_) return reader.required_quantity(key, dimension, {1, 1e18});
     return reader.quantity(key, dimension, {1, 1e18}).value_or(0);
   }
 
@@ -188,6 +200,7 @@ class MetaReader {
 
   void tables() {
     const ConfigNode* node = reader_.raw("tables");
+    if (node == nullptr && scaled_) return;  // those of the profile it is scaled from
     if (node == nullptr) return reader_.complain("tables", "is missing", "name the CSV files");
     ConfigReader tables = reader_.section("tables");
     for (const std::string& name : node->keys) {
@@ -209,6 +222,7 @@ class MetaReader {
   ConfigReader reader_;
   ProfileMeta meta_;
   bool fitted_ = false;
+  bool scaled_ = false;
 };
 
 }  // namespace

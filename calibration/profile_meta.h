@@ -1,7 +1,7 @@
 // meta.yaml of a calibration profile: the device, what is not in a table, and where everything
 // comes from.
 //
-//   kind: fitted | measured
+//   kind: fitted | measured | scaled
 //   device: {name: rtx-pro-6000-server, memory: 97887 MiB, memory_bandwidth: 1792 GB/s,
 //     bf16: 467.8 TFLOP/s, fp8: .., fp4: .., power_limit: 600 W, sm_clock: 2430 MHz, sms: 188,
 //     compute_capability: 12}
@@ -20,12 +20,17 @@
 //   kind measured also
 //     fill_from: {profile: h200-sxm/.., operations: [gemm, moe_experts], note}, another
 //     measurement of the same kernels, for geometries that this one lacks
+//   kind scaled, a device without tables of its own, also
+//     scaled_from: h200-sxm/sglang-0.5.14, a fitted profile: its shares of the roofline on this
+//     device, its collectives as they are, its launch constants unless a launch block is given;
+//     idle: 80 W, optional. power may be left out: watts then come from models/power_fallback.h
 //   clock: {max: 2430 MHz, min, knee, voltage_rise, static: 100 W, base_share, source, note}
 //   provenance: {source, licence, date, engine, driver, tool, changes}
 //   tables: {laws.csv: {noise: 0.02}, ...}
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,6 +49,11 @@ struct ProfileMeta {
   ClockLaw clock;
   std::string board;                     // the profile's own
   std::map<std::string, double> boards;  // name -> gain
+  std::string scaled_from;               // "": tables of its own
+  std::optional<double> idle_w;          // scaled without a power block: known idle watts
+  double time_band = 0;                  // relative, beside the tables' own
+  bool power_known = true;               // false: watts are of models/power_fallback.h
+  std::vector<std::string> warnings;     // what a user of this profile must know
   std::string fill_from;                 // measured only; "": none
   std::vector<std::string> fill_operations;
   Estimate weight_stream;  // bytes/s; 0: not given
