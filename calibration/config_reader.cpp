@@ -47,7 +47,8 @@ std::string join(const std::vector<std::string>& names) {
 }
 
 std::string joined(const std::string& path, std::string_view key) {
-  return path.empty() ? std::string(key) : path + "." + std::string(key);
+  if (path.empty() || key.empty()) return path + std::string(key);
+  return path + "." + std::string(key);
 }
 
 std::string kind_of(const ConfigNode& node) {

@@ -89,7 +89,8 @@ std::int64_t sglang_derived(const ModelSpec& spec, const SglangPoolInput& input,
   // Written as the engine writes it, so that the last token agrees: free after weights less the
   // reserved share.
   const double free_after = budget.base_gib - budget.weights_gib;
-  const double rest = free_after - budget.base_gib * (1 - budget.fraction);
+  const double rest =
+      input.kv_gib ? *input.kv_gib : free_after - budget.base_gib * (1 - budget.fraction);
   pool.budget_gib = rest;
   std::int64_t tokens = whole_bytes(rest) / pool.cell_bytes;
   if (input.max_total_tokens > 0 && input.max_total_tokens < tokens) {
@@ -111,6 +112,7 @@ bool sglang_budget(const ModelSpec& spec, const SglangPoolInput& input, Budget& 
   budget.fraction = input.mem_fraction_static > 0
                         ? input.mem_fraction_static
                         : default_mem_fraction_static(input.options, input.parallel);
+  if (input.kv_gib) return true;
   if (!input.free_gib && input.options.memory_mib <= 0) return false;
   budget.base_gib =
       input.free_gib ? *input.free_gib : input.options.memory_mib / 1024 - input.overhead_gib;
@@ -165,7 +167,8 @@ const char* name_of(PoolBound bound) {
 KvPool sglang_kv_pool(const ModelSpec& spec, const SglangPoolInput& input) {
   KvPool pool;
   pool.page_tokens = input.page_tokens > 0 ? input.page_tokens : default_page_size(spec);
-  pool.cell_bytes = kv_bytes_per_token(spec, input.parallel, input.kv_dtype);
+  pool.cell_bytes = kv_bytes_per_token(spec, input.parallel, input.kv_dtype,
+                                       input.kv_gib ? input.layout : KvLayout::plain);
   if (pool.cell_bytes < 1) throw std::invalid_argument("the model has no KV cache");
   Budget budget;
   const bool known = sglang_budget(spec, input, budget);
@@ -177,7 +180,7 @@ KvPool sglang_kv_pool(const ModelSpec& spec, const SglangPoolInput& input) {
     pool.free_gib = budget.base_gib;
     pool.tokens = sglang_derived(spec, input, budget, pool);
     pool.derived_tokens = pool.tokens;
-    if (pool.tokens < 1) {
+    if (pool.tokens < 1 && !input.kv_gib) {
       pool.misfit = misfit_of(spec, input.parallel, budget, [&](const Parallelism& parallel) {
         const std::int64_t cell = kv_bytes_per_token(spec, parallel, input.kv_dtype);
         return static_cast<double>(cell * pool.page_tokens) / kGiB;

@@ -65,8 +65,10 @@ struct SglangPoolInput {
   double mem_fraction_static = 0;     // 0: default rule
   // Free before weights load, minimum over ranks; nothing: the board less overhead_gib.
   std::optional<double> free_gib;
-  double overhead_gib = 1.7;           // context, driver, NCCL: RTX PRO 6000 log 1.7, H200 log 2.5
-  std::optional<double> weights_gib;   // logged; else from the spec
+  double overhead_gib = 1.7;          // context, driver, NCCL: RTX PRO 6000 log 1.7, H200 log 2.5
+  std::optional<double> weights_gib;  // logged; else from the spec
+  // Logged size of the KV cache: replaces all of the above; counted in the cells of `layout`.
+  std::optional<double> kv_gib;
   int page_tokens = 0;                 // 0: default
   std::int64_t max_total_tokens = 0;   // 0: not given
   bool window_pools = true;            // sliding-window layers get their own pool (hybrid memory)

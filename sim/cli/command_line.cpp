@@ -104,12 +104,13 @@ class CommandLine {
   void add_validate() {
     CLI::App* command = app_.add_subcommand(
         "validate",
-        "Predict every row of a measured CSV and compare (columns: docs/validation.md)");
-    command->add_option("measured", validate_.measured, "Measured rows")
+        "Predict what was measured and compare: scenarios with a measured block, or rows of a CSV");
+    command
+        ->add_option("measured", validate_.measured,
+                     "Scenarios, folders of scenarios, or one CSV of measured rows")
         ->required()
-        ->type_name("CSV");
-    command->add_option("--base", validate_.base, "Scenario that each row overlays")
-        ->required()
+        ->type_name("FILE");
+    command->add_option("--base", validate_.base, "Scenario that each row of the CSV overlays")
         ->type_name("FILE");
     command
         ->add_option("--bars", validate_.bars,

@@ -124,10 +124,10 @@ struct CalibrateArguments {
 int calibrate_command(const CalibrateArguments& arguments, const Terminal& terminal);
 
 struct ValidateArguments {
-  std::string measured;           // CSV
-  std::string base;               // scenario
-  std::vector<std::string> bars;  // metric=percent
-  std::string svg;                // predicted against measured
+  std::vector<std::string> measured;  // scenarios, folders of them; or one CSV
+  std::string base;                   // scenario, of a CSV
+  std::vector<std::string> bars;      // metric=percent
+  std::string svg;                    // predicted against measured
   CommonOptions common;
 };
 int validate_command(const ValidateArguments& arguments, const Terminal& terminal);

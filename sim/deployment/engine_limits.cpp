@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "models/cuda_graphs.h"
 #include "models/engine_defaults.h"
@@ -35,6 +36,10 @@ SglangMemoryOptions memory_options(const Scenario& scenario, const DeviceSpec& d
       Problem{scenario.file, 0, 0, std::move(key), std::move(message), std::move(hint)});
 }
 
+KvLayout layout_of(const Scenario& scenario) {
+  return scenario.engine.kv_cache_dtype == "fp8_ds_mla" ? KvLayout::ds_mla : KvLayout::plain;
+}
+
 SglangPoolInput pool_input(const Scenario& scenario, const DeviceSpec& device, DType kv_dtype) {
   SglangPoolInput input;
   input.options = memory_options(scenario, device);
@@ -43,14 +48,33 @@ SglangPoolInput pool_input(const Scenario& scenario, const DeviceSpec& device, D
   input.mem_fraction_static = scenario.engine.mem_fraction_static;
   input.free_gib = scenario.engine.free_memory_gib;
   input.weights_gib = scenario.engine.weights_gib;
+  input.kv_gib = scenario.engine.kv_pool_gib;
+  input.layout = layout_of(scenario);
   input.page_tokens = scenario.engine.page_size;
   input.given_tokens = scenario.engine.kv_pool_tokens;
   return input;
 }
 
+KvPool vllm_pool(const Scenario& scenario, const DeviceSpec& device, DType kv_dtype) {
+  const EngineConfig& engine = scenario.engine;
+  VllmPoolInput input;
+  input.parallel = scenario.parallel;
+  input.kv_dtype = kv_dtype;
+  input.layout = layout_of(scenario);
+  input.memory_gib = device.memory_bytes / kGiB;
+  input.gpu_memory_utilization = engine.gpu_memory_utilization;
+  input.weights_gib = engine.weights_gib;
+  input.kv_gib = engine.kv_pool_gib;
+  input.block_tokens = engine.page_size;
+  input.draft_layers = engine.draft_layers ? scenario.model.mtp_layers : 0;
+  input.given_tokens = engine.kv_pool_tokens;
+  return vllm_kv_pool(scenario.model, input);
+}
+
 KvPool size_pool(const Scenario& scenario, const DeviceSpec& device, DType kv_dtype) {
-  const SglangPoolInput input = pool_input(scenario, device, kv_dtype);
-  const KvPool pool = sglang_kv_pool(scenario.model, input);
+  const KvPool pool = scenario.engine.kind == EngineConfig::Kind::vllm
+                          ? vllm_pool(scenario, device, kv_dtype)
+                          : sglang_kv_pool(scenario.model, pool_input(scenario, device, kv_dtype));
   if (pool.tokens <= 0) {
     const Misfit misfit = pool.misfit.value_or(Misfit{});
     refuse(scenario, "model",
@@ -157,18 +181,30 @@ void check_longest_request(const Scenario& scenario, const ResolvedEngine& resol
   }
 }
 
-}  // namespace
-
-ResolvedEngine resolve_engine(const Scenario& scenario, const DeviceSpec& device) {
-  ResolvedEngine resolved;
-  resolved.scheduler = scenario.engine.kind == EngineConfig::Kind::sglang ? "sglang" : "simple";
+DType kv_dtype_in(const Scenario& scenario, const DeviceSpec& device) {
+  if (layout_of(scenario) == KvLayout::ds_mla) return DType::fp8;
   const auto kv_dtype = kv_dtype_of(scenario.engine.kv_cache_dtype, scenario.model, device);
   if (!kv_dtype) {
     refuse(scenario, "engine.kv_cache_dtype",
            "'" + scenario.engine.kv_cache_dtype + "' is not a KV cache type",
            "auto, bfloat16, fp8_e4m3, fp8_e5m2 or fp4_e2m1");
   }
-  resolved.kv_dtype = *kv_dtype;
+  return *kv_dtype;
+}
+
+}  // namespace
+
+KvPool kv_pool_of(const Scenario& scenario, const DeviceSpec& device) try {
+  return size_pool(scenario, device, kv_dtype_in(scenario, device));
+} catch (const std::invalid_argument& error) {
+  refuse(scenario, "engine", error.what(),
+         "give kv_pool_memory, or free_memory, or a calibration.profile whose device is known");
+}
+
+ResolvedEngine resolve_engine(const Scenario& scenario, const DeviceSpec& device) {
+  ResolvedEngine resolved;
+  resolved.scheduler = scenario.engine.kind == EngineConfig::Kind::sglang ? "sglang" : "simple";
+  resolved.kv_dtype = kv_dtype_in(scenario, device);
   resolved.pool = size_pool(scenario, device, resolved.kv_dtype);
   if (scenario.engine.weights_gib) {
     SglangPoolInput spec_weights = pool_input(scenario, device, resolved.kv_dtype);

@@ -26,6 +26,9 @@ struct ResolvedEngine {
   std::vector<std::string> warnings;
 };
 
+// The KV pool alone, by the engine's rule; of vLLM too. Throws InputError.
+KvPool kv_pool_of(const Scenario& scenario, const DeviceSpec& device);
+
 // Throws InputError: weights that do not fit (by how many GiB, and the TP at which they would), a
 // pool that cannot hold the longest request.
 ResolvedEngine resolve_engine(const Scenario& scenario, const DeviceSpec& device);

@@ -28,7 +28,7 @@ std::optional<double> gibibytes(ConfigReader* engine, const char* key) {
   return bytes ? std::optional<double>(*bytes / kGibibyte) : std::nullopt;
 }
 
-void read_pool(ConfigReader* engine, EngineConfig* config) {
+void read_pool(ConfigReader* engine, bool pool_only, EngineConfig* config) {
   config->kv_pool_tokens = engine->tokens("kv_pool_tokens", {1, kLargestPool}, TokenUnit::optional);
   const auto source = engine->choose("kv_source", {"given", "log", "derived"});
   const bool given = engine->has("kv_pool_tokens");
@@ -40,15 +40,25 @@ void read_pool(ConfigReader* engine, EngineConfig* config) {
   if (!given && (source == 0 || source == 1)) {
     engine->complain("kv_source", "there is no kv_pool_tokens to have a source");
   }
-  if (config->kind == Kind::simple && !given) {
+  if (config->kind == Kind::simple && !given && !engine->has("kv_pool_memory")) {
     engine->complain("kv_pool_tokens", "is missing",
                      "engine kind simple has no rule to size a pool by");
   }
   config->page_size =
       static_cast<int>(engine->tokens("page_size", {1, 65536}, TokenUnit::optional).value_or(0));
-  const std::array kDtypes = {"auto", "bf16", "bfloat16", "fp8_e4m3", "fp8_e5m2", "fp4_e2m1"};
+  const std::array kDtypes = {"auto",     "bf16",     "bfloat16",  "fp8_e4m3",
+                              "fp8_e5m2", "fp4_e2m1", "fp8_ds_mla"};
   const auto dtype = engine->choose("kv_cache_dtype", {kDtypes.begin(), kDtypes.end()});
   config->kv_cache_dtype = kDtypes[dtype.value_or(0)];
+  if (config->kv_cache_dtype == "fp8_ds_mla" && !pool_only) {
+    engine->complain("kv_cache_dtype", "not modelled yet: attention over this layout",
+                     "its size is: `plateau validate` compares the KV pool alone");
+  }
+  config->kv_pool_gib = gibibytes(engine, "kv_pool_memory");
+  if (given && config->kv_pool_gib) {
+    engine->complain("kv_pool_memory", "kv_pool_tokens already gives the pool",
+                     "remove one of the two");
+  }
 }
 
 void read_graphs(ConfigReader* engine, EngineConfig* config) {
@@ -130,6 +140,14 @@ void refuse_sglang_flags(ConfigReader* engine) {
   }
 }
 
+// What sizes a vLLM pool; nothing of vLLM schedules here. Keys of SGLang are then unknown.
+void read_vllm(ConfigReader* engine, EngineConfig* config) {
+  engine->raw("version");
+  config->weights_gib = gibibytes(engine, "weights");
+  const auto draft = engine->optional<std::string>("speculative_algorithm");
+  config->draft_layers = draft && *draft != "none";
+}
+
 void read_version(ConfigReader* engine, EngineConfig* config, std::vector<std::string>* warnings) {
   config->version = engine->optional<std::string>("version").value_or("");
   if (!engine->has("version")) {
@@ -168,23 +186,32 @@ void read_hypothetical(ConfigReader* engine, EngineConfig* config,
 
 }  // namespace
 
-void read_engine(ConfigReader engine, EngineConfig* config, std::vector<std::string>* warnings) {
-  refuse_unmodelled("engine", &engine);
+void read_engine(ConfigReader engine, bool pool_only, EngineConfig* config,
+                 std::vector<std::string>* warnings) {
+  if (!pool_only) refuse_unmodelled("engine", &engine);
   const auto kind_text = engine.optional<std::string>("kind");
   if (!engine.has("kind")) engine.complain("kind", "is missing", "sglang or simple");
-  if (kind_text && !is_unmodelled("engine", "kind", *kind_text)) {
-    config->kind = engine.one_of<Kind>("kind", {{"sglang", Kind::sglang}, {"simple", Kind::simple}})
-                       .value_or(Kind::sglang);
-  }
+  ConfigReader::Choices<Kind> kinds = {{"sglang", Kind::sglang}, {"simple", Kind::simple}};
+  if (pool_only) kinds.push_back({"vllm", Kind::vllm});
+  if (kind_text && (pool_only || !is_unmodelled("engine", "kind", *kind_text)))
+    config->kind = engine.one_of<Kind>("kind", kinds).value_or(Kind::sglang);
   const bool known = kind_text == "sglang" || kind_text == "simple";
-  if (config->kind == Kind::simple) {
+  if (config->kind == Kind::vllm) {
+    read_vllm(&engine, config);
+  } else if (config->kind == Kind::simple) {
     refuse_sglang_flags(&engine);
   } else {
     if (known) read_version(&engine, config, warnings);
     engine.raw("version");
     read_sglang_only(&engine, config, warnings);
   }
-  read_pool(&engine, config);
+  config->gpu_memory_utilization =
+      engine.optional<double>("gpu_memory_utilization", {0.01, 1}).value_or(0);
+  if (config->kind != Kind::vllm && engine.has("gpu_memory_utilization")) {
+    engine.complain("gpu_memory_utilization", "is a flag of vLLM",
+                    "SGLang's is mem_fraction_static");
+  }
+  read_pool(&engine, pool_only, config);
   read_graphs(&engine, config);
   read_batch(&engine, config);
   read_hypothetical(&engine, config, warnings);

@@ -7,6 +7,7 @@
 #include "calibration/config_reader.h"
 #include "calibration/csv.h"
 #include "calibration/model_config.h"
+#include "sim/scenario/measured.h"
 #include "sim/scenario/overlay.h"
 #include "sim/scenario/sections.h"
 #include "sim/scenario/unmodelled.h"
@@ -66,11 +67,11 @@ class ScenarioReader {
     read_model();
     read_parallel();
     read_hardware();
-    read_engine(top_.section("engine"), &scenario_.engine, &scenario_.warnings);
-    read_workload(top_.section("workload"), &scenario_.workload);
+    read_engine(top_.section("engine"), options_.pool_only, &scenario_.engine, &scenario_.warnings);
+    if (asked_for("workload")) read_workload(top_.section("workload"), &scenario_.workload);
     read_routing(top_.section("routing"), std::max(scenario_.model.router_groups, 1),
                  &scenario_.routing, &scenario_.warnings);
-    read_calibration();
+    if (asked_for("calibration")) read_calibration();
     read_what_if(top_.section("hypothetical"), &scenario_.hypothetical, &scenario_.warnings);
     read_rest();
     if (model_known_) check_model();
@@ -101,12 +102,14 @@ class ScenarioReader {
     }
   }
 
+  bool asked_for(const char* section) { return !options_.pool_only || top_.has(section); }
+
   int degree(const char* key, int otherwise) {
     return parallel_.optional<int>(key, {1, kMostGpus}).value_or(otherwise);
   }
 
   void read_parallel() {
-    refuse_unmodelled("parallel", &parallel_);
+    if (!options_.pool_only) refuse_unmodelled("parallel", &parallel_);
     Parallelism& parallel = scenario_.parallel;
     parallel.tp = degree("tp", std::max(suffix_tp_, 1));
     parallel.pp = degree("pp", 1);
@@ -138,7 +141,7 @@ class ScenarioReader {
                          "leave count out, or change parallel");
     }
     const auto interconnect = hardware_.one_of<Interconnect>("interconnect", kInterconnects);
-    if (!hardware_.has("interconnect") && scenario_.parallel.tp > 1) {
+    if (!hardware_.has("interconnect") && scenario_.parallel.tp > 1 && !options_.pool_only) {
       hardware_.complain("interconnect", "is missing", "nvlink, pcie or pcie_host_staged");
     }
     hardware.interconnect = interconnect.value_or(Interconnect::nvlink);
@@ -204,6 +207,7 @@ class ScenarioReader {
           {"cost", &scenario_.cost}}) {
       if (const ConfigNode* node = top_.raw(key)) *kept = *node;
     }
+    read_measured(top_.section("measured"));  // for its mistakes; `plateau validate` uses it
     read_limits(top_.section("limits"), &scenario_.latency_limits);
     const CostConfig prices = read_cost(top_.section("cost"));
     if (top_.has("cost")) scenario_.prices = prices;

@@ -21,6 +21,9 @@ struct ScenarioOptions {
   std::string data_dir;
   std::vector<std::string> sets;      // --set key=value, in order
   std::optional<std::uint64_t> seed;  // --seed: wins over the scenario's
+  // Only the KV pool is asked for: what schedules and prices steps may be left out or be of an
+  // engine that is not modelled (vLLM, expert and data parallelism). Such a scenario cannot run.
+  bool pool_only = false;
   // Reads the model; left empty: calibration/model_config.h's load_model from data_dir.
   std::function<ModelSpec(const std::string& model)> load_model;
 };

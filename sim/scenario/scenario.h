@@ -56,7 +56,7 @@ struct WorkloadConfig {
 };
 
 struct EngineConfig {
-  enum class Kind : std::uint8_t { sglang, simple };
+  enum class Kind : std::uint8_t { sglang, simple, vllm };  // vllm: only its pool
   Kind kind = Kind::sglang;
   std::string
       version;  // sglang: "2026-02" (SG-A) or "2026-07" (SG-B), or a release such as "0.5.8"
@@ -66,6 +66,10 @@ struct EngineConfig {
   double mem_fraction_static = 0;         // 0: the engine's default rule
   std::optional<double> free_memory_gib;  // free before weights load, min over ranks
   std::optional<double> weights_gib;      // logged; else from the spec
+  // Logged as left for, or taken by, the KV cache: replaces the rule that derives it.
+  std::optional<double> kv_pool_gib;
+  double gpu_memory_utilization = 0;  // vllm; 0: default
+  bool draft_layers = false;          // vllm: the model's MTP layers hold a KV cache too
   int page_size = 0;                      // 0: the engine's default for this model
   int chunked_prefill_size = 0;           // 0: default for this GPU; -1: off
   int max_prefill_tokens = 16384;

@@ -13,7 +13,9 @@ inline constexpr std::int64_t kLongestRequest = 10'000'000;   // tokens
 inline constexpr std::int64_t kLargestPool = 10'000'000'000;  // tokens
 inline constexpr int kMostGpus = 100'000;
 
-void read_engine(ConfigReader engine, EngineConfig* config, std::vector<std::string>* warnings);
+// `pool_only`: ScenarioOptions::pool_only.
+void read_engine(ConfigReader engine, bool pool_only, EngineConfig* config,
+                 std::vector<std::string>* warnings);
 void read_workload(ConfigReader workload, WorkloadConfig* config);
 void read_limits(ConfigReader limits, std::vector<LatencyLimit>* config);
 CostConfig read_cost(ConfigReader cost);

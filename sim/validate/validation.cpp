@@ -9,6 +9,7 @@
 #include "calibration/csv.h"
 #include "sim/deployment/run.h"
 #include "sim/scenario/read_scenario.h"
+#include "sim/validate/deployment_cache.h"
 #include "sim/validate/measured_file.h"
 
 namespace plateau {
@@ -58,26 +59,6 @@ const std::vector<MetricColumn>& run_metrics() {
       {"tpot_mean_s", "tpot_mean", 1e3, [](const Report& r) { return r.latency_ms.tpot.mean; }}};
   return kMetrics;
 }
-
-// Profiles are loaded once per set of options: a file has many rows and few of them.
-class DeploymentCache {
- public:
-  explicit DeploymentCache(std::string data_dir) : data_dir_(std::move(data_dir)) {}
-
-  Deployment deploy(const Scenario& scenario) {
-    const ProfileOptions options = profile_options(scenario, data_dir_);
-    const std::string key =
-        fmt::format("{}|{}|{}|{}|{}", options.name, name_of(options.interconnect), options.ranks,
-                    options.board, options.attention);
-    std::shared_ptr<const Profile>& profile = profiles_[key];
-    if (!profile) profile = load_profile_of(scenario, data_dir_);
-    return Deployment(scenario, profile, make_routing(scenario));
-  }
-
- private:
-  std::string data_dir_;
-  std::map<std::string, std::shared_ptr<const Profile>> profiles_;
-};
 
 void predict_step(MeasuredFile& file, std::size_t row, Deployment& deployment,
                   ValidationRow& result) {
@@ -173,11 +154,12 @@ std::map<std::string, MetricSummary> summarise(const std::vector<ValidationRow>&
       if (std::fabs(error) >= summary.worst_pct) {
         summary.worst_pct = std::fabs(error);
         summary.worst_line = row.line;
+        summary.worst_file = row.file;
       }
-      if (!pair.low || !pair.high) continue;
+      if (!pair.inside()) continue;
       auto& [inside, with] = covered[metric];
       ++with;
-      if (pair.measured >= *pair.low && pair.measured <= *pair.high) ++inside;
+      if (*pair.inside()) ++inside;
     }
   }
   for (auto& [metric, summary] : summaries) {

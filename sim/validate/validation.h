@@ -20,6 +20,10 @@ struct MetricPair {
   std::optional<double> low;  // p5 and p95 of the prediction
   std::optional<double> high;
   double error() const { return predicted / measured - 1; }
+  std::optional<bool> inside() const {  // the measurement, in the prediction's interval
+    if (!low || !high) return std::nullopt;
+    return measured >= *low && measured <= *high;
+  }
 };
 
 struct ValidationRow {
@@ -28,6 +32,11 @@ struct ValidationRow {
   std::map<std::string, std::string> inputs;  // column -> text
   std::map<std::string, MetricPair> metrics;
   std::vector<std::string> warnings;
+  // Of a scenario's own measured block (sim/validate/measured_block.h); empty for a row of a table.
+  std::string file;
+  std::string source;
+  std::string note;
+  std::string profile;
 };
 
 struct MetricSummary {
@@ -36,6 +45,7 @@ struct MetricSummary {
   double bias_pct = 0;   // mean signed error
   double worst_pct = 0;  // largest absolute error
   int worst_line = 0;
+  std::string worst_file;              // of a scenario
   std::optional<double> coverage_pct;  // of the predictions' intervals
 };
 
@@ -43,6 +53,7 @@ struct Validation {
   std::string file;
   std::string base;
   std::string profile;
+  std::vector<std::string> files;  // scenarios with measured blocks
   std::vector<ValidationRow> rows;
   std::map<std::string, MetricSummary> metrics;
   std::vector<std::string> warnings;

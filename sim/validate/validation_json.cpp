@@ -11,6 +11,7 @@ std::string validation_json(const Validation& validation) {
   json["file"] = validation.file;
   json["base"] = validation.base;
   json["profile"] = validation.profile;
+  if (!validation.files.empty()) json["files"] = validation.files;
   json["metrics"] = Json::object();
   for (const auto& [metric, summary] : validation.metrics) {
     Json& entry = json["metrics"][metric];
@@ -19,11 +20,18 @@ std::string validation_json(const Validation& validation) {
     entry["bias_pct"] = summary.bias_pct;
     entry["worst_pct"] = summary.worst_pct;
     entry["worst_line"] = summary.worst_line;
+    if (!summary.worst_file.empty()) entry["worst_scenario"] = summary.worst_file;
     entry["coverage_pct"] = summary.coverage_pct ? Json(*summary.coverage_pct) : Json(nullptr);
   }
   json["rows"] = Json::array();
   for (const ValidationRow& row : validation.rows) {
     Json entry;
+    if (!row.file.empty()) {
+      entry["scenario"] = row.file;
+      entry["source"] = row.source;
+      entry["note"] = row.note.empty() ? Json(nullptr) : Json(row.note);
+      entry["profile"] = row.profile.empty() ? Json(nullptr) : Json(row.profile);
+    }
     entry["line"] = row.line;
     entry["name"] = row.name;
     entry["inputs"] = row.inputs;
@@ -33,7 +41,8 @@ std::string validation_json(const Validation& validation) {
                                   {"predicted", pair.predicted},
                                   {"error_pct", 100 * pair.error()},
                                   {"low", pair.low ? Json(*pair.low) : Json(nullptr)},
-                                  {"high", pair.high ? Json(*pair.high) : Json(nullptr)}};
+                                  {"high", pair.high ? Json(*pair.high) : Json(nullptr)},
+                                  {"inside", pair.inside() ? Json(*pair.inside()) : Json(nullptr)}};
     }
     entry["warnings"] = row.warnings;
     json["rows"].push_back(std::move(entry));

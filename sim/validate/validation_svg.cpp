@@ -13,7 +13,9 @@ constexpr double kPanel = 260;  // px, the square of one plot
 constexpr double kMargin = 56;
 constexpr double kBand = 0.05;  // dashed lines: predictions within 5 %
 constexpr const char* kShown[] = {
-    "step_ms", "output_tok_per_s", "gpu_w_mean", "j_per_output_token", "ttft_p50", "mean_running"};
+    "step_ms",  "output_tok_per_s", "gpu_w_mean", "j_per_output_token",
+    "ttft_p50", "ttft_mean",        "tpot_p50",   "tpot_mean",
+    "itl_p50",  "mean_running",     "kernel_us",  "kv_capacity_tokens"};
 
 struct Axis {
   double low = 0;
@@ -48,6 +50,16 @@ std::vector<double> ticks_of(const Axis& axis) {
   return ticks;
 }
 
+// "line 12", "glm5.yaml 41"; text in SVG: the characters that XML reserves are left out.
+std::string place_of(const ValidationRow& row) {
+  if (row.file.empty()) return fmt::format("line {}", row.line);
+  std::string place = row.file.substr(row.file.rfind('/') + 1) + fmt::format(" line {}", row.line);
+  for (char& c : place) {
+    if (c == '<' || c == '&' || c == '>') c = '_';
+  }
+  return place;
+}
+
 std::string panel_of(const Validation& validation, const std::string& metric, double left,
                      double top) {
   const Axis axis = axis_of(validation, metric);
@@ -76,9 +88,9 @@ std::string panel_of(const Validation& validation, const std::string& metric, do
     const auto found = row.metrics.find(metric);
     if (found == row.metrics.end()) continue;
     svg += fmt::format(
-        "<circle cx='{:.1f}' cy='{:.1f}' r='3.5'><title>line {}: measured {:.5g}, predicted {:.5g} "
+        "<circle cx='{:.1f}' cy='{:.1f}' r='3.5'><title>{}: measured {:.5g}, predicted {:.5g} "
         "({:+.1f} %)</title></circle>\n",
-        axis.at(found->second.measured), kPanel - axis.at(found->second.predicted), row.line,
+        axis.at(found->second.measured), kPanel - axis.at(found->second.predicted), place_of(row),
         found->second.measured, found->second.predicted, 100 * found->second.error());
   }
   return svg + "</g>\n";

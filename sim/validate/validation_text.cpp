@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "sim/report/format.h"
-#include "sim/validate/validation.h"
+#include "sim/validate/measured_block.h"
 
 namespace plateau {
 
@@ -30,7 +30,9 @@ std::vector<std::string> shown_metrics(const Validation& validation) {
 
 }  // namespace
 
-std::string validation_text(const Validation& validation, int columns) {
+namespace {
+
+std::string rows_text(const Validation& validation, int columns) {
   std::string text =
       fmt::format("{} rows of {}\npredicted by {} with profile {}\n\n", validation.rows.size(),
                   validation.file, validation.base, validation.profile);
@@ -48,12 +50,24 @@ std::string validation_text(const Validation& validation, int columns) {
     const std::size_t room = static_cast<std::size_t>(columns) - 6;
     text += "      " + row.name.substr(0, room) + '\n';
   }
-  text += fmt::format("\n{:<22}{:>5}{:>9}{:>9}{:>9}{:>7}{:>16}\n", "metric", "n", "MAPE %",
-                      "bias %", "worst %", "line", "in interval %");
+  return text;
+}
+
+}  // namespace
+
+std::string validation_text(const Validation& validation, int columns) {
+  std::string text = validation.files.empty() ? rows_text(validation, columns)
+                                              : scenario_rows_text(validation, columns);
+  text += fmt::format("\n{:<22}{:>5}{:>9}{:>9}{:>9}{:>14}  {}\n", "metric", "n", "MAPE %", "bias %",
+                      "worst %", "in interval %", "worst at");
   for (const auto& [metric, summary] : validation.metrics) {
-    text += fmt::format("{:<22}{:>5}{:>9.2f}{:>+9.2f}{:>9.2f}{:>7}{:>16}\n", metric, summary.n,
-                        summary.mape_pct, summary.bias_pct, summary.worst_pct, summary.worst_line,
-                        summary.coverage_pct ? fmt::format("{:.0f}", *summary.coverage_pct) : "-");
+    const std::string file = summary.worst_file.substr(summary.worst_file.rfind('/') + 1);
+    const std::string place =
+        (file.empty() ? "line " : file.substr(0, 40) + ":") + std::to_string(summary.worst_line);
+    text += fmt::format("{:<22}{:>5}{:>9.2f}{:>+9.2f}{:>9.2f}{:>14}  {}\n", metric, summary.n,
+                        summary.mape_pct, summary.bias_pct, summary.worst_pct,
+                        summary.coverage_pct ? fmt::format("{:.0f}", *summary.coverage_pct) : "-",
+                        place);
   }
   for (const std::string& warning : validation.warnings) text += "warning: " + warning + '\n';
   return text;
