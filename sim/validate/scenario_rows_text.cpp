@@ -28,9 +28,12 @@ std::string metric_line(const std::string& metric, const MetricPair& pair) {
 }  // namespace
 
 std::string scenario_rows_text(const Validation& validation, int columns) {
-  std::string text = fmt::format(
-      "{} figures of {} scenarios\n\n    {:<21}{:>10}{:>11}{:>11}{:>18}\n", validation.rows.size(),
-      validation.files.size(), "metric", "measured", "predicted", "error", "interval");
+  std::size_t figures = 0;
+  for (const ValidationRow& row : validation.rows) figures += row.metrics.size();
+  std::string text =
+      fmt::format("{} figures of {} scenario{}\n\n    {:<21}{:>10}{:>11}{:>11}{:>18}\n", figures,
+                  validation.files.size(), validation.files.size() == 1 ? "" : "s", "metric",
+                  "measured", "predicted", "error", "interval");
   std::string file;
   const auto width = static_cast<std::size_t>(columns);
   for (const ValidationRow& row : validation.rows) {
