@@ -70,8 +70,8 @@ struct EngineConfig {
   std::optional<double> kv_pool_gib;
   double gpu_memory_utilization = 0;  // vllm; 0: default
   bool draft_layers = false;          // vllm: the model's MTP layers hold a KV cache too
-  int page_size = 0;                      // 0: the engine's default for this model
-  int chunked_prefill_size = 0;           // 0: default for this GPU; -1: off
+  int page_size = 0;                  // 0: the engine's default for this model
+  int chunked_prefill_size = 0;       // 0: default for this GPU; -1: off
   int max_prefill_tokens = 16384;
   int max_running_requests = 0;    // 0: default
   int cuda_graph_max_bs = 0;       // 0: default

@@ -1,8 +1,6 @@
 // Deployments of many scenarios that share few profiles: each profile is loaded once.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <map>
 #include <memory>
 #include <string>
@@ -21,9 +19,9 @@ class DeploymentCache {
 
   std::shared_ptr<const Profile> profile(const Scenario& scenario) {
     const ProfileOptions options = profile_options(scenario, data_dir_);
-    const std::string key =
-        fmt::format("{}|{}|{}|{}|{}", options.name, name_of(options.interconnect), options.ranks,
-                    options.board, options.attention);
+    const std::string key = options.name + '|' + name_of(options.interconnect) + '|' +
+                            std::to_string(options.ranks) + '|' + options.board + '|' +
+                            options.attention;
     std::shared_ptr<const Profile>& profile = profiles_[key];
     if (!profile) profile = load_profile_of(scenario, data_dir_);
     return profile;

@@ -149,8 +149,8 @@ TEST_CASE("continuous decode steps that the engine ignores are warned about") {
 }
 
 TEST_CASE("measured and limits are kept as they stand") {
-  const Scenario s =
-      read(std::string(kSmallScenario) + "measured: {source: me, gpu_w_mean: 235}\nlimits: {ttft_p99: 2 s}\n");
+  const Scenario s = read(std::string(kSmallScenario) +
+                          "measured: {source: me, gpu_w_mean: 235}\nlimits: {ttft_p99: 2 s}\n");
   CHECK(s.measured.find("gpu_w_mean")->text == "235");
   CHECK(s.limits.find("ttft_p99")->text == "2 s");
   CHECK(s.cost.kind == plateau::ConfigNode::Kind::null);
