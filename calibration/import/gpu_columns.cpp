@@ -267,11 +267,19 @@ void GpuTable::time_cell(std::string_view text, std::int64_t line) {
   recorder_.time(clock, seconds);
 }
 
+// "3", "card0", "GPU 3", "cuda:1"; the digits of a product's name ("H100") are no index.
 void GpuTable::gpu_cell(std::string_view text) {
-  const std::size_t digit = text.find_first_of("0123456789");  // "card0", "GPU 3"
+  const std::size_t digit = text.find_first_of("0123456789");
   if (digit == kNowhere) return;
   const auto index = number(text.substr(digit));
-  if (!index) return;
+  std::string word = lower(trimmed(text.substr(0, digit)));
+  while (!word.empty() && (word.back() == ':' || word.back() == '_' || word.back() == '#' ||
+                           word.back() == ' ' || word.back() == '-')) {
+    word.pop_back();
+  }
+  constexpr std::array<std::string_view, 6> kWords = {"",     "gpu",    "card",
+                                                      "cuda", "device", "nvidia"};
+  if (!index || std::find(kWords.begin(), kWords.end(), word) == kWords.end()) return;
   series_.set(gpu_, *index);
   ++gpus_[*index];
 }

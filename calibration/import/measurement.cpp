@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "calibration/import/token.h"
 #include "calibration/input_error.h"
 
 namespace plateau::imports {
@@ -72,6 +73,15 @@ void Recorder::ignore(std::string_view what, std::int64_t line, std::int64_t cou
     return;
   }
   report().ignored.push_back({std::string(what), count, line});
+}
+
+void Recorder::other_message(std::string_view text, std::int64_t line) {
+  const bool smi = contains(text, "NVIDIA-SMI") && contains(text, "Driver Version");
+  if (smi || contains(text, "Serving Benchmark Result")) {
+    warn(line, std::string(smi ? "a table of nvidia-smi" : "a benchmark's result table") +
+                   " stands in this log: save it as a file of its own and import both");
+  }
+  ignore("lines of other messages", line);
 }
 
 void Recorder::warn(std::int64_t line, const std::string& message) {

@@ -100,6 +100,9 @@ class Recorder {
   }
   void row() { ++report().rows; }
   void ignore(std::string_view what, std::int64_t line, std::int64_t count = 1);
+  // A line of a server's log that holds nothing to take. What another tool printed into it is
+  // pointed at, because it would be read from a file of its own.
+  void other_message(std::string_view text, std::int64_t line);
   // "file:line: message"; line 0 for the whole file.
   void warn(std::int64_t line, const std::string& message);
   void time(Clock clock, double seconds);

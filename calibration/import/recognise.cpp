@@ -95,6 +95,18 @@ bool is_request_header(const std::vector<Cell>& cells) {
   return tokens == 2;
 }
 
+// A row of such a table is a whole run: neither a request nor a sample of a GPU.
+std::optional<std::string_view> run_column(const std::vector<Cell>& cells) {
+  for (const Cell& cell : cells) {
+    const std::string name = column_name(header_cell(cell.text).name);
+    for (const char* whole : {"concurrency", "max_concurrency", "max_num_seqs", "num_gpus", "tp",
+                              "tp_size", "num_prompts"}) {
+      if (name == whole) return cell.text;
+    }
+  }
+  return std::nullopt;
+}
+
 // A figure of a GPU beside the time or the GPU it belongs to, or a name that only a monitor has.
 bool is_gpu_header(const std::vector<Cell>& cells) {
   bool figure = false;
@@ -127,11 +139,15 @@ FileKind kind_of_cells(const std::vector<Cell>& cells) {
   if (first == "phase" && any_cell(cells, {"start_s"})) return FileKind::step_trace;
   if (first == "t" && any_cell(cells, {"gen_throughput"})) return FileKind::step_trace;
   if (any_cell(cells, {"latency"}) && !is_request_header(cells)) return FileKind::kernel_table;
-  if (is_request_header(cells)) return FileKind::request_csv;
+  if (is_request_header(cells)) {
+    return run_column(cells) ? FileKind::unknown : FileKind::request_csv;
+  }
   const bool names = std::none_of(cells.begin(), cells.end(), [](const Cell& cell) {
     return leading_number(cell.text).has_value();
   });
-  if (names) return is_gpu_header(cells) ? FileKind::gpu_csv : FileKind::unknown;
+  if (names) {
+    return is_gpu_header(cells) && !run_column(cells) ? FileKind::gpu_csv : FileKind::unknown;
+  }
   for (const Cell& cell : cells) {
     const auto value = leading_number(cell.text);
     if (!value) continue;
@@ -191,8 +207,15 @@ Recognised recognise_lines(ByteSource& bytes, bool columns) {
     if (++seen > kHeaderLines || text[0] == '#') continue;
     if (result.seen.empty())
       result.seen = "text that begins with '" + std::string(text.substr(0, 60)) + "'";
-    result.kind = kind_of_cells(splitter.split(text));
+    const std::vector<Cell>& cells = splitter.split(text);
+    result.kind = kind_of_cells(cells);
     if (result.kind != FileKind::unknown) return result;
+    if (seen == 1 && cells.size() > 2) {
+      if (const auto column = run_column(cells)) {
+        result.seen = "a table of whole runs, by its column '" + std::string(*column) + "'";
+        return result;
+      }
+    }
     if (weak == FileKind::unknown && is_request_line(text)) weak = FileKind::request_log;
     if (columns && weak == FileKind::unknown) weak = FileKind::gpu_csv;
   }

@@ -88,7 +88,18 @@ bool SglangLog::continues(std::string_view text) const {
   for (const char* mark : {", #", "token/s", "graph:", "usage:", "#queue-req:", "#running-req:"}) {
     if (contains(text, mark)) return true;
   }
+  if (splits_key(text)) return true;
   return all_of(text, "0123456789.,):% ") && text.find_first_not_of(' ') != kNowhere;
+}
+
+// "..., #queue" and "-req: 5, ": the end of the record and the start of the line are one key.
+bool SglangLog::splits_key(std::string_view text) const {
+  const std::size_t colon = text.find(':');
+  const std::size_t comma = pending_.text.rfind(',');
+  if (colon == kNowhere || comma == kNowhere) return false;
+  const std::string key = pending_.text.substr(comma + 1) + std::string(text.substr(0, colon));
+  const Table& table = pending_.decode ? decode_ : prefill_;
+  return table.fields.find(std::string(trimmed(key))) != table.fields.end();
 }
 
 bool SglangLog::join(const Line& line) {
@@ -235,7 +246,7 @@ void SglangLog::other_line(const Line& line, std::string_view text) {
       recorder_.fail(line.number, "a vLLM line in an SGLang log: two engines wrote to this file",
                      "split the file by engine and import the parts");
     }
-    return recorder_.ignore("lines of other messages", line.number);
+    return recorder_.other_message(text, line.number);
   }
   const SglangPrefix prefix = sglang_prefix(text.substr(0, message));
   if (prefix.local_s) {

@@ -85,6 +85,7 @@ class SglangLog {
 
   Table make_table(const char* name) const;
   bool continues(std::string_view text) const;
+  bool splits_key(std::string_view text) const;
   bool join(const Line& line);
   void flush();
   void record(std::string_view text, std::size_t body, bool decode, std::int64_t line,

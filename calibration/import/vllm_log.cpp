@@ -150,7 +150,7 @@ void VllmLog::line(const Line& line) {
       recorder_.fail(line.number, "an SGLang line in a vLLM log: two engines wrote to this file",
                      "split the file by engine and import the parts");
     }
-    return recorder_.ignore("lines of other messages", line.number);
+    return recorder_.other_message(line.text, line.number);
   }
   std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.at < b.at; });
   std::size_t start = 0;

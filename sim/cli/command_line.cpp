@@ -307,7 +307,11 @@ class CommandLine {
                      "SGLang or vLLM commands in one word, or a file that holds them")
         ->required()
         ->type_name("TEXT|FILE");
-    command->add_option("--device", draft_.device, "GPU, as in `plateau list devices`")
+    command
+        ->add_option("--bench", draft_.bench,
+                     "The benchmark's command, or its file, when --from-command does not hold it")
+        ->type_name("TEXT|FILE");
+    command->add_option("--device,--gpu", draft_.device, "GPU, as in `plateau list devices`")
         ->type_name("NAME");
     command
         ->add_option("--engine-version", draft_.engine_version,

@@ -142,6 +142,7 @@ int import_command(const ImportArguments& arguments, const Terminal& terminal);
 
 struct ScenarioArguments {
   std::string command;  // launch commands, or a file that holds them
+  std::string bench;    // the same of the benchmark alone; "": `command` holds it, or nobody does
   std::string device;
   std::string engine_version;
   std::string out;

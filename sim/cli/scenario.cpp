@@ -16,12 +16,17 @@ namespace plateau {
 namespace {
 
 // The words themselves, or a script that holds them.
-imports::LaunchScript script_of(const std::string& words) {
+std::string text_of(const std::string& words) {
   std::error_code error;
-  if (std::filesystem::is_regular_file(words, error)) {
-    return imports::parse_launch_script(read_file(words), words);
-  }
-  return imports::parse_launch_script(words, "");
+  return std::filesystem::is_regular_file(words, error) ? read_file(words) : words;
+}
+
+imports::LaunchScript script_of(const ScenarioArguments& arguments) {
+  std::error_code error;
+  const bool file = std::filesystem::is_regular_file(arguments.command, error);
+  std::string text = text_of(arguments.command);
+  if (!arguments.bench.empty()) text += '\n' + text_of(arguments.bench);
+  return imports::parse_launch_script(text, file ? arguments.command : "");
 }
 
 std::string to_json(const ScenarioDraft& draft) {
@@ -70,7 +75,7 @@ int scenario_command(const ScenarioArguments& arguments, const Terminal& termina
     options.profiles.push_back(profile.name);
   options.device = arguments.device;
   options.engine_version = arguments.engine_version;
-  const ScenarioDraft draft = draft_scenario(script_of(arguments.command), options);
+  const ScenarioDraft draft = draft_scenario(script_of(arguments), options);
   if (refused(draft.warnings, arguments.common, terminal)) return kRefused;
   if (!arguments.common.quiet) tell(draft, *terminal.err);
   if (!arguments.common.json.empty()) write_json(to_json(draft), arguments.common.json, terminal);

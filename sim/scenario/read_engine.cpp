@@ -44,12 +44,12 @@ void read_pool(ConfigReader* engine, bool pool_only, EngineConfig* config) {
     engine->complain("kv_pool_tokens", "is missing",
                      "engine kind simple has no rule to size a pool by");
   }
-  config->page_size =
-      static_cast<int>(engine->tokens("page_size", {1, 65536}, TokenUnit::optional).value_or(0));
-  const std::array kDtypes = {"auto",     "bf16",     "bfloat16",  "fp8_e4m3",
-                              "fp8_e5m2", "fp4_e2m1", "fp8_ds_mla"};
-  const auto dtype = engine->choose("kv_cache_dtype", {kDtypes.begin(), kDtypes.end()});
-  config->kv_cache_dtype = kDtypes[dtype.value_or(0)];
+  const auto page = engine->tokens("page_size", {1, 65536}, TokenUnit::optional);
+  if (page) config->page_size = static_cast<int>(*page);
+  std::vector<std::string> dtypes = {"auto",     "bf16",     "bfloat16",  "fp8_e4m3",
+                                     "fp8_e5m2", "fp4_e2m1", "fp8_ds_mla"};
+  if (config->kind == Kind::vllm) dtypes.emplace_back("fp8");  // vLLM's name of fp8_e4m3
+  config->kv_cache_dtype = dtypes[engine->choose("kv_cache_dtype", dtypes).value_or(0)];
   if (config->kv_cache_dtype == "fp8_ds_mla" && !pool_only) {
     engine->complain("kv_cache_dtype", "not modelled yet: attention over this layout",
                      "its size is: `plateau validate` compares the KV pool alone");
@@ -140,12 +140,26 @@ void refuse_sglang_flags(ConfigReader* engine) {
   }
 }
 
-// What sizes a vLLM pool; nothing of vLLM schedules here. Keys of SGLang are then unknown.
+// What sizes a vLLM pool. Nothing of vLLM schedules here, so its other flags, as `plateau scenario`
+// writes them, may stand and count for nothing.
+constexpr std::array kVllmScheduling = {"version",
+                                        "max_num_seqs",
+                                        "max_num_batched_tokens",
+                                        "max_model_len",
+                                        "enforce_eager",
+                                        "no_enable_prefix_caching",
+                                        "enable_prefix_caching",
+                                        "enable_chunked_prefill",
+                                        "no_enable_chunked_prefill",
+                                        "async_scheduling"};
+
 void read_vllm(ConfigReader* engine, EngineConfig* config) {
-  engine->raw("version");
+  for (const char* key : kVllmScheduling) engine->raw(key);
   config->weights_gib = gibibytes(engine, "weights");
   const auto draft = engine->optional<std::string>("speculative_algorithm");
   config->draft_layers = draft && *draft != "none";
+  config->page_size =
+      static_cast<int>(engine->tokens("block_size", {1, 65536}, TokenUnit::optional).value_or(0));
 }
 
 void read_version(ConfigReader* engine, EngineConfig* config, std::vector<std::string>* warnings) {

@@ -68,10 +68,14 @@ class ScenarioReader {
     read_parallel();
     read_hardware();
     read_engine(top_.section("engine"), options_.pool_only, &scenario_.engine, &scenario_.warnings);
-    if (asked_for("workload")) read_workload(top_.section("workload"), &scenario_.workload);
+    if (options_.pool_only) {
+      top_.raw("workload");  // may be left open
+    } else {
+      read_workload(top_.section("workload"), &scenario_.workload);
+    }
     read_routing(top_.section("routing"), std::max(scenario_.model.router_groups, 1),
                  &scenario_.routing, &scenario_.warnings);
-    if (asked_for("calibration")) read_calibration();
+    if (!options_.pool_only || top_.has("calibration")) read_calibration();
     read_what_if(top_.section("hypothetical"), &scenario_.hypothetical, &scenario_.warnings);
     read_rest();
     if (model_known_) check_model();
@@ -101,8 +105,6 @@ class ScenarioReader {
       top_.add(problem);
     }
   }
-
-  bool asked_for(const char* section) { return !options_.pool_only || top_.has(section); }
 
   int degree(const char* key, int otherwise) {
     return parallel_.optional<int>(key, {1, kMostGpus}).value_or(otherwise);

@@ -122,3 +122,35 @@ TEST_CASE("plateau scenario --from-command writes a scenario and says what becam
   CHECK(nlohmann::json::parse(json.out)["unknown"][0] == "--frobnicate");
   CHECK(run_plateau("scenario --from-command 'ls -la'").code == 2);
 }
+
+TEST_CASE("plateau scenario takes the benchmark's command apart from the server's, and --gpu") {
+  const TemporaryFolder folder;
+  const std::string server =
+      "python -m sglang.launch_server --model-path Qwen/Qwen3-30B-A3B --tp 1";
+  const std::string bench =
+      "python -m sglang.bench_serving --dataset-name random --random-input-len 100 "
+      "--random-output-len 50 --random-range-ratio 1 --num-prompts 64 --max-concurrency 8";
+  const std::string words = "scenario --quiet --gpu h200-sxm --from-command ";
+  const std::string apart = run_plateau(words + "'" + server + "' --bench '" + bench + "'").out;
+  const std::string file = folder.write("bench.sh", "#!/bin/sh\n" + bench + "\n");
+  CHECK(apart == run_plateau(words + "'" + server + " ; " + bench + "'").out);
+  CHECK(apart == run_plateau(words + "'" + server + "' --bench " + file).out);
+  CHECK(apart.find("concurrency: 8") != std::string::npos);
+  CHECK(run_plateau("run " + folder.write("s.yaml", apart)).code == 0);
+}
+
+TEST_CASE("a scenario from a vLLM command can have its pool compared") {
+  const TemporaryFolder folder;
+  const std::string written =
+      run_plateau(
+          "scenario --quiet --gpu h200-sxm --from-command 'vllm serve "
+          "MiniMaxAI/MiniMax-M2.5 --tensor-parallel-size 4 --max-num-seqs 128 "
+          "--enable-prefix-caching --kv-cache-dtype fp8 --block-size 32'")
+          .out;
+  const std::string path = folder.write(
+      "s.yaml", written + "measured: {source: a log, kv_bytes_per_token: 31744, kv_pool_gib: 9}\n");
+  const auto done = run_plateau("validate " + path + " --set 'engine.kv_pool_memory=9 GiB'");
+  CAPTURE(done.err);
+  CHECK(done.code == 0);
+  CHECK(done.out.find("31744      31744     +0.0 %") != std::string::npos);
+}

@@ -93,7 +93,7 @@ std::string noise() {
 }  // namespace
 
 TEST_CASE("SGLang records of every era read back as printed") {
-  rc::check("decode and prefill records", [] {
+  CHECK(rc::check("decode and prefill records", [] {
     const int era = *rc::gen::inRange(0, static_cast<int>(kEras));
     const int count = *rc::gen::inRange(1, 12);
     const std::string end = *rc::gen::element<std::string>("\n", "\r\n");
@@ -144,11 +144,11 @@ TEST_CASE("SGLang records of every era read back as printed") {
         RC_ASSERT(prefill[i].at("input_throughput_tok_per_s") == prefills[i].throughput);
       if (era >= era_2026_05) RC_ASSERT(prefill[i].at("pending_tokens") == prefills[i].pending);
     }
-  });
+  }));
 }
 
 TEST_CASE("SGLang records wrapped by a terminal read back as printed") {
-  rc::check("records wrapped at one width", [] {
+  CHECK(rc::check("records wrapped at one width", [] {
     const Decode decode = random_decode();
     const std::string text = print(decode, era_055, 0);
     // The phrase itself stays whole, and so does the number that ends the record.
@@ -162,11 +162,11 @@ TEST_CASE("SGLang records wrapped by a terminal read back as printed") {
     RC_ASSERT(rows[0].at("kv_used_tokens") == decode.tokens);
     RC_ASSERT(rows[0].at("gen_throughput_tok_per_s") == decode.throughput);
     RC_ASSERT(rows[0].at("queue_requests") == decode.queue);
-  });
+  }));
 }
 
 TEST_CASE("vLLM statistics and iterations read back as printed") {
-  rc::check("statistics lines, joined or not", [] {
+  CHECK(rc::check("statistics lines, joined or not", [] {
     const int count = *rc::gen::inRange(1, 8);
     std::string text;
     struct Stats {
@@ -202,11 +202,11 @@ TEST_CASE("vLLM statistics and iterations read back as printed") {
       RC_ASSERT(rows[i].at("kv_usage_pct") == printed[i].usage);
       RC_ASSERT(rows[i].has("preempted_requests") == printed[i].preempted.has_value());
     }
-  });
+  }));
 }
 
 TEST_CASE("nvidia-smi samples read back as printed, missing ones stay missing") {
-  rc::check("rows with and without header and units", [] {
+  CHECK(rc::check("rows with and without header and units", [] {
     const bool header = *rc::gen::arbitrary<bool>();
     const bool units = !header || *rc::gen::arbitrary<bool>();
     const int count = *rc::gen::inRange(1, 20);
@@ -231,16 +231,16 @@ TEST_CASE("nvidia-smi samples read back as printed, missing ones stay missing") 
       RC_ASSERT(rows[i].at("utilization_pct") == 50 + static_cast<double>(i));
       RC_ASSERT(rows[i].at(header ? "sm_clock_mhz" : "clock_mhz") == 1000 + static_cast<double>(i));
     }
-  });
+  }));
 }
 
 TEST_CASE("gzip and plain files import alike") {
   const std::string text = slurp(own_sample("sglang-2026-05.log"));
-  rc::check("any split into gzip members", [&] {
+  CHECK(rc::check("any split into gzip members", [&] {
     const auto split =
         static_cast<std::size_t>(*rc::gen::inRange(0, static_cast<int>(text.size())));
     const std::string packed = gzipped(text.substr(0, split)) + gzipped(text.substr(split));
     RC_ASSERT(rows_of(import_text(packed), "decode").size() == 3u);
     RC_ASSERT(import_text(packed).facts.size() == import_text(text).facts.size());
-  });
+  }));
 }

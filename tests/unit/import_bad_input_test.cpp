@@ -75,6 +75,41 @@ TEST_CASE("two servers in one log are told apart by their pools") {
   CHECK(fact_of(m, "kv_capacity_tokens") == 1000);
 }
 
+TEST_CASE("a table of whole runs is neither requests nor samples of a GPU") {
+  for (const char* column : {"concurrency", "max_num_seqs", "num_gpus", "tp_size"}) {
+    const std::string head = std::string(column) + ",";
+    CHECK(says(refusal(head + "isl,osl,ttft_ms\n8,1024,128,40\n"), "a table of whole runs"));
+    CHECK(says(refusal(head + "gpu,avg_power_watts\n8,H100,2828.5\n"),
+               "by its column '" + std::string(column) + "'"));
+  }
+}
+
+TEST_CASE("the digits of a product's name are no GPU's number") {
+  const auto gpu_of = [](const std::string& cell) {
+    const auto rows = rows_of(
+        import_text("timestamp,gpu,power_draw_w\n1777241046.5," + cell + ",300\n"), "gpu_samples");
+    REQUIRE(rows.size() == 1);
+    return rows[0].has("gpu") ? rows[0].at("gpu") : -1;
+  };
+  for (const char* cell : {"3", "GPU 3", "gpu3", "card3", "cuda:3", "nvidia3"})
+    CHECK_MESSAGE(gpu_of(cell) == 3, cell);
+  for (const char* cell : {"H100", "B200", "NVIDIA H100", "RTX 6000", "MI300X"})
+    CHECK_MESSAGE(gpu_of(cell) == -1, cell);
+}
+
+TEST_CASE("what another tool printed into a server's log is pointed at") {
+  const std::string table = "============ Serving Benchmark Result ============\n";
+  const std::string smi = "| NVIDIA-SMI 580.1   Driver Version: 580.1   CUDA Version: 13.0 |\n";
+  for (const std::string& log : {std::string(kDecode), std::string(kVllm)}) {
+    for (const std::string& other : {table, smi}) {
+      const auto warnings = import_text(log + other).files[0].warnings;
+      REQUIRE(warnings.size() == 1);
+      CHECK(says(warnings[0], ":2: "));
+      CHECK(says(warnings[0], "stands in this log: save it as a file of its own"));
+    }
+  }
+}
+
 TEST_CASE("a clock that goes back is named with its line") {
   std::string earlier = kDecode;
   earlier.replace(earlier.find("03:00:00"), 8, "02:00:00");
