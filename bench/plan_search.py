@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 """How near the guided search of `plateau plan` comes to the best of all points, and at what cost.
 
-    bench/plan_search.py build/release/plateau [--scenarios 20] [--points 5000] [--first 0]
+    bench/plan_search.py build/release/plateau [--scenarios 20] [--points 5000] [--first 0] [--keep FOLDER]
 
 Draws scenarios (load, lengths, objective, limit) from a fixed seed, runs every point of a grid of
 four keys and then the search, and compares. The search passes a scenario when its answer is within
 0.5 % of the best and its runs and estimates took at most a tenth of the simulated steps. Exit code 1
-when fewer than 19 of 20 pass. Duplicated points (a cap above the pool's wall) count as points.
+when fewer than 19 of 20 pass. Duplicated points (a cap above the pool's wall) count as points. With --keep the
+answers of all points are kept in FOLDER and read again when the same question comes back: remove them when the
+engine's model changes, not when the search does.
 """
 import argparse
 import csv
+import hashlib
 import io
 import json
 import pathlib
@@ -70,11 +73,20 @@ def plan(plateau, command):
     return json.loads(done.stdout)
 
 
-def compare(plateau, number, points):
+def best_of_all(plateau, command, keep):
+    if keep is None:
+        return plan(plateau, [*command, "--exhaustive"])
+    kept = keep / (hashlib.sha256("\0".join(command).encode()).hexdigest()[:16] + ".json")
+    if not kept.exists():
+        kept.write_text(json.dumps(plan(plateau, [*command, "--exhaustive"])))
+    return json.loads(kept.read_text())
+
+
+def compare(plateau, number, points, keep):
     draw = random.Random(f"plateau plan {number}")
     command, objective, kind = words(draw, points)
     command += limit_of(plateau, command, kind, draw) + [objective]
-    best = plan(plateau, [*command, "--exhaustive"])
+    best = best_of_all(plateau, command, keep)
     found = plan(plateau, command)
     metric = best["objective"]["metric"]
     value = best["best"][0]["figures"][metric] if best["best"] else None
@@ -95,8 +107,12 @@ def main():
     arguments.add_argument("--scenarios", type=int, default=20)
     arguments.add_argument("--points", type=int, default=5000)
     arguments.add_argument("--first", type=int, default=0)
+    arguments.add_argument("--keep", type=pathlib.Path)
     chosen = arguments.parse_args()
-    passed = sum(compare(chosen.plateau, chosen.first + i, chosen.points) for i in range(chosen.scenarios))
+    if chosen.keep:
+        chosen.keep.mkdir(parents=True, exist_ok=True)
+    passed = sum(compare(chosen.plateau, chosen.first + i, chosen.points, chosen.keep)
+                 for i in range(chosen.scenarios))
     print(f"{passed} of {chosen.scenarios} scenarios within {100 * WITHIN} % with a tenth of the steps")
     return 0 if passed >= 0.95 * chosen.scenarios else 1
 

@@ -190,7 +190,9 @@ class CommandLine {
         ->add_option("--maximise,--maximize", plan_.maximise,
                      "tok_per_s (default), tok_per_s_per_gpu, tok_per_s_per_w or request_rate")
         ->type_name("FIGURE");
-    command->add_option("--minimise,--minimize", plan_.minimise, "gpus or j_per_token")
+    command
+        ->add_option("--minimise,--minimize", plan_.minimise,
+                     "gpus, j_per_token or cost_per_million_tokens")
         ->type_name("FIGURE");
     command
         ->add_option("--limit", plan_.limits,
@@ -205,6 +207,11 @@ class CommandLine {
         ->type_name("N")
         ->check(CLI::Range(1, 1000));
     add_work(command, &plan_.threads, &plan_.repetitions);
+    command
+        ->add_option("--html", plan_.html,
+                     "Write the points that ran as one HTML page to FILE: any two figures and "
+                     "their front")
+        ->type_name("FILE");
     add_common(command, &plan_.common);
     command->callback([this] { chosen_ = [this] { return plan_command(plan_, terminal_); }; });
   }

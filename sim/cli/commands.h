@@ -96,6 +96,7 @@ struct PlanArguments {
   std::vector<std::string> limits;
   bool exhaustive = false;
   int best = 5;
+  std::string html;
   int threads = 0;
   int repetitions = 0;
   CommonOptions common;

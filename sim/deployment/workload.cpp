@@ -104,6 +104,11 @@ double Workload::trace_rate() const {
   return seconds > 0 ? static_cast<double>(requests_ - 1) / seconds : 0;
 }
 
+std::optional<double> Workload::arrival_rate() const {
+  if (!open_loop()) return std::nullopt;
+  return config_.client == WorkloadConfig::Client::trace ? trace_rate() : config_.request_rate;
+}
+
 std::string Workload::load_text() const {
   switch (config_.client) {
     case Kind::closed_loop:

@@ -31,8 +31,9 @@ class Workload {
   // says little about how many fit.
   std::optional<std::int64_t> longest() const;
 
-  std::string load_text() const;  // "2,048 clients", "4 requests/s"
-  std::string text() const;       // "2,048 clients, 6,144 requests of 128 in / 128 out"
+  std::optional<double> arrival_rate() const;  // requests/s of an open loop
+  std::string load_text() const;               // "2,048 clients", "4 requests/s"
+  std::string text() const;  // "2,048 clients, 6,144 requests of 128 in / 128 out"
   const std::vector<std::string>& warnings() const { return warnings_; }
 
   // A fresh one for each run.

@@ -23,8 +23,10 @@ struct Wave {
 
 class Estimator {
  public:
-  explicit Estimator(Deployment& deployment)
+  Estimator(Deployment& deployment, PricedSteps& prices, const std::string& pricing)
       : deployment_(deployment),
+        prices_(prices),
+        pricing_(pricing),
         limits_(deployment.engine().limits),
         input_(deployment.workload().mean_input()),
         output_(std::max(1.0, deployment.workload().mean_output())) {}
@@ -40,7 +42,7 @@ class Estimator {
     double n =
         std::floor(std::min({load_, static_cast<double>(limits_.max_running), wall, requests}));
     n = std::max(1.0, n);
-    const auto rate = deployment_.scenario().workload.request_rate;
+    const auto rate = deployment_.workload().arrival_rate();
     if (open && rate) n = open_batch(n, *rate);
     return figures(n, requests, open && rate ? *rate : 0);
   }
@@ -48,7 +50,7 @@ class Estimator {
  private:
   Wave wave(double n) {
     Wave result;
-    const StepCost& decode = price(deployment_.decode_shape(n, input_ + 0.5 * output_));
+    const StepPrice decode = price(deployment_.decode_shape(n, input_ + 0.5 * output_));
     result.decode = {decode.seconds + exposed_host(n), decode.joules};
     double chunk = limits_.chunk_tokens > 0
                        ? static_cast<double>(limits_.chunk_tokens)
@@ -62,14 +64,13 @@ class Estimator {
     shape.prefill_tokens = each;
     shape.prefill_context_tokens = shape.prefill_sequences * input_;
     shape.prefill_attended = each * 0.5 * (input_ + 1);
-    const StepCost& prefill = price(shape);
+    const StepPrice prefill = price(shape);
     result.prefill = {result.prefills * prefill.seconds, result.prefills * prefill.joules};
     return result;
   }
 
-  const StepCost& price(const StepShape& shape) {
-    ++priced_;
-    return deployment_.cost(shape);
+  StepPrice price(const StepShape& shape) {
+    return prices_.price(pricing_, deployment_, shape, &priced_);
   }
 
   double exposed_host(double n) const {
@@ -152,7 +153,7 @@ class Estimator {
       set(metrics, std::string(name) + quantile + "_ms", seconds * 1e3);
     };
     const std::pair<const char*, double> quantiles[] = {
-        {"_p50", 0.5}, {"_p90", 0.9}, {"_p99", 0.99}};
+        {"_p50", 0.5}, {"_mean", 0.5}, {"_p90", 0.9}, {"_p95", 0.95}, {"_p99", 0.99}};
     for (const auto& [name, share] : quantiles) {
       const double before = std::floor(share * load / n);
       const double ttft = before * life + (share * load / n - before) * prefill + decode;
@@ -164,6 +165,8 @@ class Estimator {
   }
 
   Deployment& deployment_;
+  PricedSteps& prices_;
+  const std::string& pricing_;
   const EngineLimits& limits_;
   double input_;
   double output_;
@@ -179,6 +182,8 @@ double memory_of(const Deployment& deployment) {
          static_cast<double>(pool.tokens) * static_cast<double>(pool.cell_bytes);
 }
 
-PointEstimate estimate(Deployment& deployment) { return Estimator(deployment).run(); }
+PointEstimate estimate(Deployment& deployment, PricedSteps& prices, const std::string& pricing) {
+  return Estimator(deployment, prices, pricing).run();
+}
 
 }  // namespace plateau

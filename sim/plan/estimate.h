@@ -14,6 +14,7 @@
 
 #include "sim/deployment/deployment.h"
 #include "sim/plan/goal.h"
+#include "sim/plan/priced_steps.h"
 
 namespace plateau {
 
@@ -22,10 +23,11 @@ struct PointEstimate {
   std::string reason;
   Metrics metrics;   // NaN where there is no estimate
   double steps = 0;  // that a run would simulate
-  int priced = 0;    // steps priced for this
+  int priced = 0;    // steps priced for this that no other estimate had asked for
 };
 
-PointEstimate estimate(Deployment& deployment);
+// `pricing`: PricedSteps::pricing_of this point.
+PointEstimate estimate(Deployment& deployment, PricedSteps& prices, const std::string& pricing);
 
 double memory_of(const Deployment& deployment);  // weights and KV pool of one GPU, bytes
 

@@ -17,6 +17,7 @@ namespace plateau {
 namespace {
 
 constexpr double kGpusPerNode = 8;
+constexpr const char* kCost = "cost_per_million_output_tokens";
 
 struct LimitKey {
   std::string key;
@@ -30,7 +31,8 @@ const std::vector<LimitKey>& limit_keys() {
   static const std::vector<LimitKey> kKeys = [] {
     std::vector<LimitKey> keys;
     for (const std::string what : {"ttft", "tpot", "itl", "e2e"}) {
-      for (const std::string at : {"_p50", "_p90", "_p99"})
+      keys.push_back({what, what + "_p99_ms", Dimension::time, 1e3, false});
+      for (const std::string at : {"_mean", "_p50", "_p90", "_p95", "_p99"})
         keys.push_back({what + at, what + at + "_ms", Dimension::time, 1e3, false});
     }
     keys.push_back({"gpu_power", "gpu_w_mean", Dimension::power, 1, false});
@@ -38,6 +40,7 @@ const std::vector<LimitKey>& limit_keys() {
     keys.push_back({"rack_power", "node_w", Dimension::power, 1, false});
     keys.push_back({"memory", "gpu_memory_bytes", Dimension::memory, 1, false});
     keys.push_back({"gpus", "gpus", std::nullopt, 1, false});
+    keys.push_back({"cost_per_million_tokens", kCost, std::nullopt, 1, false});
     keys.push_back({"j_per_token", "j_per_output_token", std::nullopt, 1, false});
     keys.push_back({"tok_per_s", "output_tok_per_s", std::nullopt, 1, true});
     keys.push_back({"tok_per_s_per_gpu", "output_tok_per_s_per_gpu", std::nullopt, 1, true});
@@ -58,7 +61,8 @@ constexpr ObjectiveEntry kObjectives[] = {{"tok_per_s", "output_tok_per_s", true
                                           {"tok_per_s_per_w", "output_tok_per_j", true},
                                           {"request_rate", "request_rate", true},
                                           {"gpus", "gpus", false},
-                                          {"j_per_token", "j_per_output_token", false}};
+                                          {"j_per_token", "j_per_output_token", false},
+                                          {"cost_per_million_tokens", kCost, false}};
 
 std::string trimmed(const std::string& text) {
   const std::size_t start = text.find_first_not_of(' ');
@@ -158,6 +162,10 @@ const std::vector<std::string>& metric_names() {
     for (const Figure& figure : figures()) names.emplace_back(figure.name);
     for (const char* own : {"host_gpus_w", "gpu_memory_bytes", "request_rate", "queue_share"})
       names.emplace_back(own);
+    for (const std::string what : {"ttft", "tpot", "itl", "e2e"}) {
+      names.push_back(what + "_mean_ms");
+      names.push_back(what + "_p95_ms");
+    }
     return names;
   }();
   return kNames;
@@ -176,6 +184,11 @@ Metrics metrics_of(const Report& report, double memory_bytes_per_gpu, double req
   metrics.push_back(memory_bytes_per_gpu);
   metrics.push_back(request_rate);
   metrics.push_back(report.queue.mean / std::max(1.0, report.running.mean));
+  const LatencyReport& latency = report.latency_ms;
+  for (const Spread* spread : {&latency.ttft, &latency.tpot, &latency.itl, &latency.e2e}) {
+    metrics.push_back(spread->mean.value_or(nothing));
+    metrics.push_back(spread->p95.value_or(nothing));
+  }
   return metrics;
 }
 

@@ -1,14 +1,14 @@
 // What a plan is to reach and what it must keep.
 //
 //   objective   tok_per_s | tok_per_s_per_gpu | tok_per_s_per_w | request_rate   (largest)
-//               gpus | j_per_token                                               (smallest)
+//               gpus | j_per_token | cost_per_million_tokens                     (smallest)
 //   limit       KEY <= VALUE or KEY >= VALUE; a limit written `KEY=VALUE`, as the scenario's
 //               `limits:` are, takes the direction that the key has by nature
 //
-//   ttft_p50, ttft_p90, ttft_p99, and the same of tpot, itl, e2e    <= a time
+//   ttft, tpot, itl, e2e, alone (p99) or with _mean, _p50, _p90, _p95, _p99      <= a time
 //   gpu_power, node_power, rack_power       <= watts of the GPUs: one, at most 8 in a host, all
 //   memory                                  <= weights and KV pool of one GPU
-//   gpus, j_per_token                       <= a number
+//   gpus, j_per_token, cost_per_million_tokens (output tokens)      <= a number
 //   tok_per_s, tok_per_s_per_gpu, request_rate                      >= a number
 //   queue_share                             <= mean queue over mean running batch
 //

@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
+
 #include "sim/plan/plan.h"
 
 namespace plateau {
@@ -24,13 +27,34 @@ class Flags {
   std::string text_;
 };
 
+// "Qwen/Qwen3-30B-A3B" of "Qwen/Qwen3-30B-A3B config.json"; "" of any other source.
+std::string hugging_face_name(const std::string& source) {
+  const std::size_t space = source.find(' ');
+  const std::string name = source.substr(0, space);
+  const bool one = std::count(name.begin(), name.end(), '/') == 1;
+  return one && source.compare(name.size(), 12, " config.json") == 0 ? name : "";
+}
+
+std::string model_path(const ModelSpec& spec, const std::string& model) {
+  namespace fs = std::filesystem;
+  const fs::path path(model);
+  if (path.filename() == "config.json") {
+    const std::string folder = path.parent_path().string();
+    return folder.empty() ? "." : folder;
+  }
+  const bool shipped = model.find('/') == std::string::npos && path.extension() != ".json";
+  if (!shipped && path.extension() != ".json") return model;  // a folder
+  const std::string name = shipped ? hugging_face_name(spec.source) : "";
+  return name.empty() ? "'<folder of " + spec.name + ">'" : name;
+}
+
 }  // namespace
 
-std::string launch_command(const Scenario& scenario) {
+std::string launch_command(const Scenario& scenario, const std::string& model) {
   const EngineConfig& engine = scenario.engine;
   if (engine.kind != EngineConfig::Kind::sglang) return "";
   Flags flags;
-  flags.add("model-path", scenario.model.name);
+  flags.add("model-path", model_path(scenario.model, model));
   flags.add("tp", std::to_string(scenario.parallel.tp));
   if (engine.mem_fraction_static > 0)
     flags.add("mem-fraction-static", fmt::format("{}", engine.mem_fraction_static));
@@ -56,9 +80,15 @@ std::string launch_command(const Scenario& scenario) {
     flags.add("schedule-conservativeness", fmt::format("{}", engine.schedule_conservativeness));
   std::string command = "python -m sglang.launch_server" + flags.text();
   if (scenario.hardware.power_limit_w)
-    command = fmt::format("nvidia-smi -pl {:.0f} && ", *scenario.hardware.power_limit_w) + command;
+    command =
+        fmt::format("sudo nvidia-smi -pl {:.0f} && ", *scenario.hardware.power_limit_w) + command;
   if (scenario.hardware.sm_clock_mhz)
-    command = fmt::format("nvidia-smi -lgc {:.0f} && ", *scenario.hardware.sm_clock_mhz) + command;
+    command =
+        fmt::format("sudo nvidia-smi -lgc {:.0f} && ", *scenario.hardware.sm_clock_mhz) + command;
+  if (scenario.parallel.replicas > 1)
+    command +=
+        fmt::format("  # {} such servers behind a {} balancer", scenario.parallel.replicas,
+                    scenario.balancer == BalancerLaw::round_robin ? "round-robin" : "least-loaded");
   return command;
 }
 

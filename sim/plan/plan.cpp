@@ -1,19 +1,11 @@
 #include "sim/plan/plan.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <exception>
 #include <limits>
-#include <mutex>
-#include <stdexcept>
-#include <thread>
 
-#include "sim/deployment/run.h"
 #include "sim/interval/interval.h"
-#include "sim/sweep/sweep.h"
+#include "sim/plan/evaluator.h"
 
 namespace plateau {
 
@@ -35,180 +27,6 @@ SweepRequest sweep_request(const PlanRequest& request, std::vector<std::string> 
   sweep.space.vary = std::move(vary);
   return sweep;
 }
-
-// Runs points on threads that keep their runner, and what it remembers, from round to round.
-class Evaluator {
- public:
-  Evaluator(Sweep& sweep, const PlanGoal& goal, int threads) : sweep_(sweep), goal_(goal) {
-    for (int i = 0; i < std::max(1, threads); ++i) runners_.push_back(sweep.runner());
-  }
-
-  Evaluation evaluation() {
-    return {[this](const std::vector<std::int64_t>& points) {
-              return all<PointEstimate>(points, [this](PointRunner& runner, std::int64_t point) {
-                return estimate_point(runner, point);
-              });
-            },
-            [this](const std::vector<std::int64_t>& points) {
-              return all<Candidate>(points, [this](PointRunner& runner, std::int64_t point) {
-                return run_point(runner, point);
-              });
-            }};
-  }
-
-  // Scores of repetitions 1..n of a candidate.
-  std::vector<std::vector<double>> repeat(const std::vector<PlanOption>& options, int n) {
-    std::vector<std::int64_t> indices;
-    for (std::size_t i = 0; i < options.size(); ++i)
-      indices.push_back(static_cast<std::int64_t>(i));
-    return all<std::vector<double>>(indices, [&](PointRunner& runner, std::int64_t index) {
-      const PlanOption& option = options[static_cast<std::size_t>(index)];
-      const Scenario scenario = runner.scenario(option.sets);
-      std::vector<double> scores;
-      for (int r = 1; r <= n; ++r) {
-        Deployment deployment = runner.deployment(scenario, r);
-        scores.push_back(goal_.score(measure(deployment, nullptr)));
-      }
-      return scores;
-    });
-  }
-
-  std::vector<std::string> sets_of(const Candidate& run) const {
-    std::vector<std::string> sets = sweep_.sets_of(run.point);
-    if (bisects()) {
-      static const std::size_t kRate = metric_index("request_rate");
-      PointRunner runner = sweep_.runner();
-      const auto rate = rate_sets(runner.scenario(sets), run.metrics[kRate]);
-      sets.insert(sets.end(), rate.begin(), rate.end());
-    }
-    return sets;
-  }
-
- private:
-  template <class Result, class Work>
-  std::vector<Result> all(const std::vector<std::int64_t>& points, const Work& work) {
-    std::vector<Result> results(points.size());
-    std::atomic<std::size_t> next{0};
-    std::mutex mutex;
-    std::exception_ptr error;
-    const auto loop = [&](PointRunner& runner) {
-      try {
-        for (std::size_t at = next++; at < points.size(); at = next++)
-          results[at] = work(runner, points[at]);
-      } catch (...) {
-        const std::lock_guard<std::mutex> lock(mutex);
-        if (!error) error = std::current_exception();
-        next = points.size();
-      }
-    };
-    std::vector<std::thread> others;
-    for (std::size_t i = 1; i < std::min(runners_.size(), points.size()); ++i)
-      others.emplace_back([&, i] { loop(runners_[i]); });
-    loop(runners_[0]);
-    for (std::thread& thread : others) thread.join();
-    if (error) std::rethrow_exception(error);
-    return results;
-  }
-
-  bool bisects() const { return goal_.objective == "request_rate"; }
-
-  template <class Result, class Work>
-  Result feasible(const Work& work) const {
-    Result result;
-    try {
-      result = work();
-      result.ok = true;
-    } catch (const InputError& error) {
-      result.ok = false;
-      result.reason = reason_of(error);
-    } catch (const std::invalid_argument& error) {  // a step that the profile cannot price
-      result.ok = false;
-      result.reason = error.what();
-    }
-    return result;
-  }
-
-  PointEstimate estimate_point(PointRunner& runner, std::int64_t point) const {
-    return feasible<PointEstimate>([&] {
-      Deployment deployment = runner.deployment(runner.scenario(sweep_.sets_of(point)));
-      return estimate(deployment);
-    });
-  }
-
-  Candidate run_point(PointRunner& runner, std::int64_t point) const {
-    Candidate run = feasible<Candidate>([&] {
-      Candidate result;
-      const Scenario scenario = runner.scenario(sweep_.sets_of(point));
-      Deployment deployment = runner.deployment(scenario);
-      if (bisects()) {
-        bisect(runner, point, scenario, estimate(deployment), &result);
-      } else {
-        result.metrics = measure(deployment, &result.steps);
-      }
-      return result;
-    });
-    run.point = point;
-    return run;
-  }
-
-  static Metrics measure(Deployment& deployment, double* steps) {
-    const Report report = run(deployment);
-    if (steps != nullptr)
-      *steps += static_cast<double>(report.step.decode_count + report.step.prefill_count);
-    const auto rate = deployment.scenario().workload.request_rate;
-    return metrics_of(
-        report, memory_of(deployment),
-        deployment.workload().open_loop() && rate ? *rate : report.throughput.requests_per_s);
-  }
-
-  static std::vector<std::string> rate_sets(const Scenario& scenario, double rate) {
-    return {"workload.client=poisson", "workload.concurrency=~",
-            fmt::format("workload.requests={}", scenario.workload.requests),
-            fmt::format("workload.request_rate={} requests/s", rate)};
-  }
-
-  // The highest rate that keeps all limits, to kRateTolerance.
-  void bisect(PointRunner& runner, std::int64_t point, const Scenario& scenario,
-              const PointEstimate& guess, Candidate* result) const {
-    const auto at = [&](double rate) {
-      std::vector<std::string> sets = sweep_.sets_of(point);
-      const auto more = rate_sets(scenario, rate);
-      sets.insert(sets.end(), more.begin(), more.end());
-      Deployment deployment = runner.deployment(runner.scenario(sets));
-      return measure(deployment, &result->steps);
-    };
-    double high = std::max(1e-3, guess.metrics[metric_index("request_rate")]);
-    double low = 0;
-    for (int i = 0; i < 12; ++i) {  // a rate that is kept below one that is not
-      Metrics metrics = at(high);
-      const bool kept = goal_.excess(metrics) <= 0;
-      if (kept || result->metrics.empty() || low == 0) result->metrics = metrics;
-      if (kept && low > 0) low = high;
-      if (kept && low == 0) low = high;
-      if (kept) {
-        high *= 1.5;
-      } else if (low == 0) {
-        high /= 2;
-      } else {
-        break;
-      }
-    }
-    while (low > 0 && high > low * (1 + kRateTolerance)) {
-      const double middle = std::sqrt(low * high);
-      Metrics metrics = at(middle);
-      if (goal_.excess(metrics) <= 0) {
-        low = middle;
-        result->metrics = std::move(metrics);
-      } else {
-        high = middle;
-      }
-    }
-  }
-
-  Sweep& sweep_;
-  const PlanGoal& goal_;
-  std::vector<PointRunner> runners_;
-};
 
 // Most tok/s, fewest watts, least TPOT p50.
 std::vector<Candidate> pareto_of(std::vector<Candidate> runs) {
@@ -273,6 +91,74 @@ std::vector<std::string> space_of(const PlanRequest& request, const Scenario& sc
   return default_space(scenario, profile->clock(), profile->device().power_limit_w, profiles);
 }
 
+// "parallel.tp=2,4": per key the values of `points` that differ from those of `first`.
+std::vector<std::string> sets_in_common(const Sweep& sweep, std::int64_t first,
+                                        const std::vector<std::int64_t>& points) {
+  const std::vector<std::string> own = sweep.space().values(first);
+  std::vector<std::string> sets;
+  for (std::size_t k = 0; k < own.size(); ++k) {
+    std::vector<std::string> values;
+    for (const std::int64_t point : points) {
+      const std::string value = sweep.space().values(point)[k];
+      if (value != own[k] && std::find(values.begin(), values.end(), value) == values.end())
+        values.push_back(value);
+    }
+    std::string text;
+    for (const std::string& value : values) text += (text.empty() ? "" : ", ") + value;
+    if (!values.empty()) sets.push_back(sweep.space().keys()[k].key + "=" + text);
+  }
+  return sets;
+}
+
+// What the model is called where the point is described: a shipped spec or a path.
+std::string model_of(const PointBase& base, const std::vector<std::string>& sets) {
+  const ConfigNode* node = base.tree.find("model");
+  std::string text = node == nullptr ? "" : node->text;
+  for (const std::string& set : sets) {
+    if (set.rfind("model=", 0) == 0) text = set.substr(6);
+  }
+  return text;
+}
+
+// The same to the last digit, but for the pool that is left over.
+bool same_figures(const Metrics& a, const Metrics& b) {
+  static const std::size_t kPool[] = {metric_index("kv_capacity_tokens"),
+                                      metric_index("kv_wall_requests"),
+                                      metric_index("gpu_memory_bytes")};
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const bool pool = std::find(std::begin(kPool), std::end(kPool), i) != std::end(kPool);
+    const bool equal = a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]));
+    if (!pool && !equal) return false;
+  }
+  return true;
+}
+
+// The best points, best first; those with the very same figures (a power limit that never binds, a
+// cap above the wall) are one answer.
+void take_best(Evaluator& evaluator, Sweep& sweep, const std::vector<Candidate>& kept, int most,
+               PlanResult* result) {
+  for (const Candidate& run : kept) {
+    if (!result->best.empty() && same_figures(result->best.back().run.metrics, run.metrics)) {
+      result->best.back().same.push_back(run.point);
+      continue;
+    }
+    if (result->best.size() == static_cast<std::size_t>(most)) break;
+    PlanOption option;
+    option.run = run;
+    option.sets = evaluator.sets_of(run);
+    option.command =
+        launch_command(evaluator.scenario_of(option.sets), model_of(sweep.base(), option.sets));
+    result->best.push_back(std::move(option));
+  }
+  for (PlanOption& option : result->best) {
+    option.same_sets = sets_in_common(sweep, option.run.point, option.same);
+    for (const std::string& warning : evaluator.warnings_of(option.sets)) {
+      auto& all = result->warnings;
+      if (std::find(all.begin(), all.end(), warning) == all.end()) all.push_back(warning);
+    }
+  }
+}
+
 }  // namespace
 
 PlanResult plan(const PlanRequest& request) {
@@ -280,11 +166,15 @@ PlanResult plan(const PlanRequest& request) {
   PlanResult result;
   result.goal = read_goal(request.goal, scenario.limits,
                           scenario.workload.client != WorkloadConfig::Client::closed_loop);
+  if (result.goal.objective == "cost_per_million_tokens" && !scenario.prices) {
+    throw InputError(Problem{scenario.file, 0, 0, "cost", "is missing: nothing here has a price",
+                             "write `cost: {gpu_hour: 2.5 USD}` (docs/workloads.md)"});
+  }
   Sweep sweep(sweep_request(request, space_of(request, scenario)));
-  result.keys = sweep.space().keys();
-  result.points = sweep.space().size();
+  result.question = scenario.question;
+  result.space = sweep.space();
   result.repetitions = request.repetitions;
-  Evaluator evaluator(sweep, result.goal, request.threads);
+  Evaluator evaluator(sweep, result.goal, request.threads, request.progress);
   result.search = search(sweep.space(), result.goal, evaluator.evaluation(), request.search);
   std::vector<Candidate> kept;
   for (const Candidate& run : result.search.runs) {
@@ -299,14 +189,7 @@ PlanResult plan(const PlanRequest& request) {
   result.pareto = pareto_of(kept);
   std::sort(kept.begin(), kept.end(),
             [&](const Candidate& a, const Candidate& b) { return better(result.goal, a, b); });
-  PointRunner runner = sweep.runner();
-  for (std::size_t i = 0; i < std::min(kept.size(), static_cast<std::size_t>(request.best)); ++i) {
-    PlanOption option;
-    option.run = kept[i];
-    option.sets = evaluator.sets_of(kept[i]);
-    option.command = launch_command(runner.scenario(option.sets));
-    result.best.push_back(std::move(option));
-  }
+  take_best(evaluator, sweep, kept, request.best, &result);
   add_noise(evaluator, &result);
   return result;
 }

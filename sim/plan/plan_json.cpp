@@ -26,10 +26,18 @@ Json set_json(const std::vector<std::string>& sets) {
   return json;
 }
 
+std::vector<std::string> values_of(const PlanResult& result, std::int64_t point) {
+  std::vector<std::string> sets = result.space->values(point);
+  for (std::size_t k = 0; k < sets.size(); ++k)
+    sets[k] = result.space->keys()[k].key + "=" + sets[k];
+  return sets;
+}
+
 Json option_json(const PlanOption& option) {
   Json json;
   json["point"] = option.run.point;
   json["set"] = set_json(option.sets);
+  json["same_figures_with"] = set_json(option.same_sets);
   json["launch_command"] = option.command.empty() ? Json(nullptr) : Json(option.command);
   json["objective_interval"] =
       option.score ? Json::array({number(option.score->low), number(option.score->high)})
@@ -69,9 +77,9 @@ std::string plan_json(const PlanRequest& request, const PlanResult& result) {
                        {"metric", metric_names()[result.goal.metric]},
                        {"direction", result.goal.largest ? "maximise" : "minimise"}};
   Json vary = Json::object();
-  for (const Variation& key : result.keys) vary[key.key] = key.values;
+  for (const Variation& key : result.space->keys()) vary[key.key] = key.values;
   json["vary"] = std::move(vary);
-  json["points"] = result.points;
+  json["points"] = result.space->size();
   json["search"] = search_json(result);
   json["infeasible"] = result.infeasible;
   json["limits"] = limits_json(result);
@@ -81,9 +89,12 @@ std::string plan_json(const PlanRequest& request, const PlanResult& result) {
   json["best"] = std::move(best);
   Json pareto = Json::array();
   for (const Candidate& run : result.pareto)
-    pareto.push_back({{"point", run.point}, {"figures", metrics_json(run.metrics)}});
+    pareto.push_back({{"point", run.point},
+                      {"set", set_json(values_of(result, run.point))},
+                      {"figures", metrics_json(run.metrics)}});
   json["pareto"] = std::move(pareto);
   json["repetitions"] = result.repetitions;
+  json["warnings"] = result.warnings;
   json["version"] = PLATEAU_VERSION;
   return json.dump(2) + "\n";
 }

@@ -13,9 +13,14 @@ namespace plateau {
 
 namespace {
 
-constexpr std::size_t kFirstBest = 16;    // runs of the first round: of the best estimates
-constexpr std::size_t kFirstSpread = 32;  // and spread over the space
+// Runs of the first round, of the best estimates and spread over the space, and of later rounds;
+// at most, and at most this share of what the budget pays for.
+constexpr std::size_t kFirstBest = 16;
+constexpr std::size_t kFirstSpread = 32;
 constexpr std::size_t kRound = 12;
+constexpr double kFirstBestShare = 0.2;
+constexpr double kFirstSpreadShare = 0.25;
+constexpr double kRoundShare = 0.15;
 constexpr int kPatience = 3;      // rounds without a better point
 constexpr std::size_t kNear = 5;  // runs whose ratios are carried over to a point
 constexpr double kBetter = 5e-4;  // relative gain that counts
@@ -71,6 +76,13 @@ class GuidedSearch {
   }
 
   double left() const { return budget_ - result_.steps; }
+
+  // `most` runs, fewer when the whole budget pays for few; at least one.
+  std::size_t runs_of(std::size_t most, double share) const {
+    const double mean = result_.steps_of_all / static_cast<double>(space_.size());
+    const double paid = mean > 0 ? share * budget_ / mean : 0;
+    return std::max<std::size_t>(1, std::min(most, static_cast<std::size_t>(std::max(0.0, paid))));
+  }
 
   // Runs what is new and affordable; whether a better point came out.
   bool run_points(const std::vector<std::int64_t>& wanted) {
@@ -189,10 +201,11 @@ class GuidedSearch {
         [this](std::int64_t point) { return estimates_[static_cast<std::size_t>(point)].metrics; });
     const std::size_t possible = points.size();
     std::vector<std::int64_t> first(
-        points.begin(),
-        points.begin() + static_cast<std::ptrdiff_t>(std::min(kFirstBest, possible)));
+        points.begin(), points.begin() + static_cast<std::ptrdiff_t>(std::min(
+                                             runs_of(kFirstBest, kFirstBestShare), possible)));
     Random random = RandomStream(1, "plan/first").at(0);
-    for (std::size_t i = 0; i < kFirstSpread && possible > 0; ++i)
+    const std::size_t spread = runs_of(kFirstSpread, kFirstSpreadShare);
+    for (std::size_t i = 0; i < spread && possible > 0; ++i)
       first.push_back(points[below(random, static_cast<std::uint32_t>(possible))]);
     return first;
   }
@@ -201,9 +214,10 @@ class GuidedSearch {
   std::vector<std::int64_t> next_points() const {
     const std::vector<std::int64_t> points =
         ranked([this](std::int64_t point) { return predicted(point); });
+    const std::size_t round = runs_of(kRound, kRoundShare);
     std::vector<std::int64_t> next(
         points.begin(),
-        points.begin() + static_cast<std::ptrdiff_t>(std::min(kRound, points.size())));
+        points.begin() + static_cast<std::ptrdiff_t>(std::min(round, points.size())));
     if (goal_.limits.empty() || best_ < 0) return next;
     const double best = goal_.score(result_.runs[static_cast<std::size_t>(best_)].metrics);
     std::size_t outside = 0;
@@ -212,7 +226,7 @@ class GuidedSearch {
       const double excess = goal_.excess(metrics);
       if (excess <= 0 || excess > 0.1 || goal_.score(metrics) <= best) continue;
       next.push_back(point);
-      if (++outside == kRound / 3) break;
+      if (++outside >= round / 3) break;
     }
     return next;
   }

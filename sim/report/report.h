@@ -95,6 +95,7 @@ struct Spread {
   std::optional<double> p50;  // upper median
   std::optional<double> p90;
   std::optional<double> p99;
+  std::optional<double> p95;  // for limits; not in the JSON
 };
 
 struct LatencyReport {  // milliseconds

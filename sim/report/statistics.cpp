@@ -152,7 +152,7 @@ std::optional<double> Distribution::quantile(int permille) const {
 }
 
 Spread Distribution::spread() const {
-  return {count(), mean(), quantile(500), quantile(900), quantile(990)};
+  return {count(), mean(), quantile(500), quantile(900), quantile(990), quantile(950)};
 }
 
 PowerMeter::PowerMeter(double watts_before) : watts_(watts_before) {

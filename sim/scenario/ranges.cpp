@@ -113,7 +113,8 @@ std::vector<std::string> parse_range(std::string_view text, std::size_t dots,
 
 }  // namespace
 
-std::vector<std::string> parse_values(std::string_view text, const std::string& key) {
+std::vector<std::string> parse_values(std::string_view text, const std::string& key,
+                                      Repeats repeats) {
   std::vector<std::string> values;
   for (const std::string_view item : split_at_commas(text)) {
     if (item.empty()) fail(key, "an empty value in `" + std::string(text) + "`", "write a,b,c");
@@ -123,21 +124,22 @@ std::vector<std::string> parse_values(std::string_view text, const std::string& 
     std::vector<std::string> some =
         range ? parse_range(item, dots, key) : std::vector<std::string>{std::string(item)};
     for (std::string& value : some) {
-      if (std::find(values.begin(), values.end(), value) == values.end())
+      if (repeats == Repeats::keep ||
+          std::find(values.begin(), values.end(), value) == values.end())
         values.push_back(std::move(value));
     }
   }
   return values;
 }
 
-Variation parse_variation(std::string_view text) {
+Variation parse_variation(std::string_view text, Repeats repeats) {
   const std::size_t equals = text.find('=');
   const std::string key(text.substr(0, equals));
   if (equals == std::string_view::npos || key.empty()) {
     fail("--vary " + std::string(text), "names no key and values",
          "write --vary workload.concurrency=256,512,1024");
   }
-  return Variation{key, parse_values(text.substr(equals + 1), key)};
+  return Variation{key, parse_values(text.substr(equals + 1), key, repeats)};
 }
 
 }  // namespace plateau

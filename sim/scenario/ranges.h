@@ -6,6 +6,7 @@
 // values may be mixed: 1,2,4..16:4.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,8 +18,12 @@ struct Variation {
   std::vector<std::string> values;  // each fit for --set key=value
 };
 
+// A value that stands twice counts once, unless values are to be paired with those of other keys.
+enum class Repeats : std::uint8_t { drop, keep };
+
 // Throws InputError.
-Variation parse_variation(std::string_view text);
-std::vector<std::string> parse_values(std::string_view text, const std::string& key);
+Variation parse_variation(std::string_view text, Repeats repeats = Repeats::drop);
+std::vector<std::string> parse_values(std::string_view text, const std::string& key,
+                                      Repeats repeats = Repeats::drop);
 
 }  // namespace plateau

@@ -64,6 +64,13 @@ void read_limits(ConfigReader limits, std::vector<LatencyLimit>* config) {
       limits.complain(p99, "is the same limit as " + std::string(metric.name), "remove one");
     }
   }
+  // Those that only `plateau plan` judges, and reads by itself (sim/plan/goal.h).
+  for (const char* key : {"gpu_power", "node_power", "rack_power"})
+    limits.quantity(key, Dimension::power, {0, 1e9});
+  limits.quantity("memory", Dimension::memory, {0, 1e15});
+  for (const char* key : {"gpus", "j_per_token", "cost_per_million_tokens", "tok_per_s",
+                          "tok_per_s_per_gpu", "request_rate", "queue_share"})
+    limits.optional<double>(key, {0, 1e15});
 }
 
 CostConfig read_cost(ConfigReader cost) {

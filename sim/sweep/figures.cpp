@@ -23,6 +23,16 @@ Value share(const Report& r, Source source) {
   return r.provenance.shares[static_cast<std::size_t>(source)];
 }
 
+template <double GoodputReport::*field>
+Value good(const Report& r) {
+  return r.goodput ? Value((*r.goodput).*field) : std::nullopt;
+}
+
+template <std::optional<double> CostReport::*field>
+Value cost(const Report& r) {
+  return r.cost ? (*r.cost).*field : std::nullopt;
+}
+
 Value whole(std::optional<std::int64_t> value) {
   return value ? Value(static_cast<double>(*value)) : std::nullopt;
 }
@@ -76,6 +86,21 @@ const std::vector<Figure>& figures() {
       {"share_extrapolated", [](const Report& r) { return share(r, Source::extrapolated); }},
       {"share_roofline", [](const Report& r) { return share(r, Source::roofline); }},
       {"share_assumed", [](const Report& r) { return share(r, Source::assumed); }},
+      {"goodput_met",
+       [](const Report& r) -> Value {
+         return r.goodput ? Value(r.goodput->met ? 1 : 0) : std::nullopt;
+       }},
+      {"goodput_requests_share", good<&GoodputReport::requests_share>},
+      {"goodput_requests_per_s", good<&GoodputReport::requests_per_s>},
+      {"goodput_output_tok_per_s", good<&GoodputReport::output_tok_per_s>},
+      {"rack_w", cost<&CostReport::rack_w>},
+      {"site_w", cost<&CostReport::site_w>},
+      {"cost_per_hour", cost<&CostReport::per_hour>},
+      {"cost_per_million_output_tokens", cost<&CostReport::per_million_output_tokens>},
+      {"cost_per_million_output_tokens_steady",
+       cost<&CostReport::per_million_output_tokens_steady>},
+      {"cost_per_million_total_tokens", cost<&CostReport::per_million_total_tokens>},
+      {"cost_per_million_good_output_tokens", cost<&CostReport::per_million_good_output_tokens>},
       {"warnings", [](const Report& r) -> Value { return static_cast<double>(r.warnings.size()); }},
       {"simulated_s", [](const Report& r) -> Value { return r.throughput.seconds; }},
   };
@@ -100,6 +125,11 @@ const std::vector<WordFigure>& word_figures() {
   static const std::vector<WordFigure> kWords = {
       {"binding", [](const Report& r) { return r.binding.constraint; }},
       {"concurrency_binding", [](const Report& r) { return r.binding.concurrency; }},
+      {"load",
+       [](const Report& r) {
+         return r.saturation ? std::string(name_of(r.saturation->verdict)) : std::string();
+       }},
+      {"currency", [](const Report& r) { return r.cost ? r.cost->currency : std::string(); }},
   };
   return kWords;
 }

@@ -23,7 +23,8 @@ const Figure* find_figure(const std::string& name);
 // Those that --intervals gives p5 and p95 of.
 const std::vector<std::string>& repeated_figures();
 
-// The words of a row: "binding", "concurrency_binding".
+// The words of a row: "binding", "concurrency_binding", "load" (the verdict of
+// sim/report/saturation.h) and "currency".
 struct WordFigure {
   const char* name;
   std::string (*value)(const Report& report);

@@ -36,7 +36,8 @@ std::vector<Variation> read_keys(const SpaceRequest& request) {
   std::vector<Problem> problems;
   for (const std::string& text : request.vary) {
     try {
-      keys.push_back(parse_variation(with_steps(text, request.way)));
+      keys.push_back(parse_variation(with_steps(text, request.way),
+                                     request.way == Way::zip ? Repeats::keep : Repeats::drop));
     } catch (const InputError& error) {
       problems.insert(problems.end(), error.problems().begin(), error.problems().end());
     }

@@ -18,7 +18,7 @@ Report sound() {
   report.kv.capacity_tokens = 1000;
   report.kv.bytes_per_token_per_gpu = 1e6;
   report.kv.peak_used_tokens = 1000;
-  report.latency_ms.itl = {400, 100.0, 100.0, 100.0, 100.0};  // 40 s of gaps: 4 at once
+  report.latency_ms.itl = {400, 100.0, 100.0, 100.0, 100.0, 100.0};  // 40 s of gaps: 4 at once
   report.step.decode_ms.mean = 40;
   report.power.gpu_w_mean = 300;
   return report;

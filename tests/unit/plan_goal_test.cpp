@@ -73,6 +73,17 @@ TEST_CASE("a scenario's limits are read with their places") {
   CHECK(contains(refusal({}, "{gpus: }"), "has no value"));
 }
 
+TEST_CASE("a plan reads every latency limit that a run judges") {
+  for (const std::string what : {"ttft", "tpot", "itl", "e2e"}) {
+    for (const std::string at : {"", "_mean", "_p50", "_p90", "_p95", "_p99"}) {
+      const PlanGoal plan = goal({}, "{" + what + at + ": 2 s}");
+      REQUIRE(plan.limits.size() == 1);
+      const std::string name = what + (at.empty() ? "_p99" : at) + "_ms";
+      CHECK(plan.limits[0].excess(metrics(name, 3000)) == doctest::Approx(0.5));
+    }
+  }
+}
+
 TEST_CASE("empty, impossible and contradictory limits are refused") {
   CHECK(contains(limit_refusal({""}), "is no limit"));
   CHECK(contains(limit_refusal({"ttft_p99 <="}), "has no value"));

@@ -154,7 +154,53 @@ TEST_CASE("the launch command carries the flags that were chosen") {
                   "engine.mem_fraction_static=0.85"};
   const Scenario scenario =
       read_scenario(PLATEAU_SOURCE_DIR "/scenarios/qwen3-30b-a3b-1x-h200.yaml", options);
-  CHECK(launch_command(scenario) ==
-        "python -m sglang.launch_server --model-path qwen3-30b-a3b --tp 1 --mem-fraction-static "
-        "0.85 --max-running-requests 48 --disable-cuda-graph");
+  CHECK(
+      launch_command(scenario, "qwen3-30b-a3b") ==
+      "python -m sglang.launch_server --model-path Qwen/Qwen3-30B-A3B --tp 1 --mem-fraction-static "
+      "0.85 --max-running-requests 48 --disable-cuda-graph");
+}
+
+TEST_CASE("the launch command names weights that can be loaded, or says that it cannot") {
+  ScenarioOptions options;
+  options.data_dir = PLATEAU_SOURCE_DIR;
+  const Scenario glm =
+      read_scenario(PLATEAU_SOURCE_DIR "/scenarios/glm5-nvfp4-8x-rtx-pro-6000.yaml", options);
+  const auto path = [&](const std::string& model) {
+    const std::string command = launch_command(glm, model);
+    const std::size_t from = command.find("--model-path ") + 13;
+    return command.substr(from, command.find(" --tp") - from);
+  };
+  CHECK(path("glm-5-nvfp4-community") == "'<folder of glm-5-nvfp4-community>'");
+  CHECK(path("/models/GLM-5/config.json") == "/models/GLM-5");
+  CHECK(path("config.json") == ".");
+  CHECK(path("/models/GLM-5") == "/models/GLM-5");
+  CHECK(path("/models/glm_config.json") == "'<folder of glm-5-nvfp4-community>'");
+}
+
+TEST_CASE("estimates share the steps they price and say the same as alone") {
+  ScenarioOptions options;
+  options.data_dir = PLATEAU_SOURCE_DIR;
+  PricedSteps shared;
+  int priced = 0;
+  for (const char* cap : {"8", "16", "16", "64"}) {
+    for (const char* graphs : {"false", "true"}) {
+      const std::vector<std::string> sets = {std::string("engine.max_running_requests=") + cap,
+                                             std::string("engine.disable_cuda_graph=") + graphs};
+      options.sets = sets;
+      const Scenario scenario =
+          read_scenario(PLATEAU_SOURCE_DIR "/scenarios/qwen3-30b-a3b-1x-h200.yaml", options);
+      Deployment deployment(scenario, PLATEAU_SOURCE_DIR);
+      PricedSteps own;
+      const PointEstimate alone = estimate(deployment, own, "");
+      const PointEstimate with = estimate(deployment, shared, PricedSteps::pricing_of(sets));
+      priced += with.priced;
+      for (std::size_t i = 0; i < alone.metrics.size(); ++i) {
+        if (!std::isnan(alone.metrics[i])) CHECK(alone.metrics[i] == with.metrics[i]);
+      }
+    }
+  }
+  // Decode with and without graphs at three caps; the prompts of 16 are two chunks like that of 8.
+  CHECK(priced == 2 * 3 + 2);
+  CHECK(PricedSteps::pricing_of({"engine.kv_cache_dtype=auto"}) !=
+        PricedSteps::pricing_of({"engine.kv_cache_dtype=fp8_e4m3"}));
 }

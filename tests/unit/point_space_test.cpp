@@ -53,6 +53,9 @@ TEST_CASE("zip pairs values and refuses keys of different lengths") {
   REQUIRE(space.size() == 3);
   CHECK(space.values(1) == std::vector<std::string>{"2", "y"});
   CHECK(contains(refusal(request(Way::zip, {"a=1,2", "b=x,y,z"})), "this key has 3 and a has 2"));
+  const PointSpace repeated(request(Way::zip, {"a=1,1,2,2", "b=x,y,x,y"}));
+  REQUIRE(repeated.size() == 4);
+  CHECK(repeated.values(1) == std::vector<std::string>{"1", "y"});
 }
 
 TEST_CASE("a list of points is a CSV file whose header names the keys") {
