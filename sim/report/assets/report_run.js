@@ -114,6 +114,36 @@ function latencies() {
 
 // ---- what binds ----
 
+const table_of = (titles, rows) => make("div", { class: "scroll" }, make("table", {},
+  make("thead", {}, make("tr", {}, titles.map(([title, kind]) => make("th", { class: kind }, title)))),
+  make("tbody", {}, rows.map((cells) => make("tr", {}, cells.map((cell, c) => make("td", { class: titles[c][1] }, cell)))))));
+const signed = (value, text) => !known(value) ? "–" : (value > 0 ? "+" : "") + text(value);
+
+function ladder(b) {
+  const own = R.throughput.output_tok_per_s, top = Math.max(...b.ladder.map((r) => Math.abs(r.gain_tok_per_s ?? 0)), 1e-9);
+  const breaks = [...new Set(b.ladder.flatMap((r) => r.breaks ?? []))];
+  const parts = [make("h3", {}, "The ladder: each limit relaxed, and the scenario run again"),
+    table_of([["change", "words"], ["tok/s", ""], ["gain", ""], ["", "words"], ["W per GPU", ""], ["TPOT ms", ""], ["then binds", "words"]], b.ladder.map((r) => [
+      make("span", { title: (r.sets ?? []).join(" ") }, r.change + (r.hypothetical ? " *" : "") + ((r.breaks ?? []).length ? " !" : "")),
+      num(r.tok_per_s_if_relaxed), signed(r.gain_tok_per_s, (v) => percent(v / own)),
+      make("span", { class: "bar", style: `width:${(90 * Math.abs(r.gain_tok_per_s ?? 0)) / top}px;background:var(--${r.gain_tok_per_s < 0 ? "mark" : "accent"})` }),
+      num(r.gpu_w_mean_if_relaxed), num(r.tpot_ms_if_relaxed), r.not_run || r.binds_next])),
+    paragraph(`* hypothetical: no engine or hardware can be set to this.${breaks.length ? ` ! breaks a bound (${breaks.join(", ")}): such a run cannot be.` : ""} The keys stand behind each change: point at it, or open the JSON.`, "small soft")];
+  const priced = b.ladder.filter((r) => known(r.marginal));
+  if (priced.length) parts.push(make("h3", {}, "What one more of it is worth"),
+    table_of([["one more", "words"], ["tok/s", ""], ["in the steady state", ""]], priced.map((r) => [r.marginal_unit,
+      signed(r.marginal, num), signed(r.marginal_steady, num)])));
+  if (b.climb.length) parts.push(make("h3", {}, "Climbing: the limit that gives most, then the next on top of it"),
+    make("ol", {}, b.climb.map((step) => make("li", {}, `${step.change}: ${num(step.output_tok_per_s)} tok/s at ${num(step.gpu_w_mean)} W per GPU; then binds ${step.binds_next}`))));
+  return parts;
+}
+
+function bounds() {
+  return [make("h3", {}, "Bounds that no run may break"),
+    table_of([["bound", "words"], ["of the run", ""], ["limit", ""], ["", "words"], ["rule", "words"]], R.bounds.map((bound) => [bound.name, num(bound.value), num(bound.limit),
+      bound.holds ? "holds" : make("b", { style: "color:var(--mark)" }, "broken"), bound.rule]))];
+}
+
 function binding() {
   const b = R.binding, parts = [];
   if (b.concurrency) parts.push(paragraph(`More requests are kept from running by ${b.concurrency}: ${b.concurrency_why}.`));
@@ -123,12 +153,8 @@ function binding() {
       make("tbody", {}, b.limits.map((l) => make("tr", {}, make("td", {}, l.constraint), make("td", {}, `${num(l.elasticity)} %`),
         make("td", { class: "words" }, make("span", { class: "bar", style: `width:${(120 * Math.abs(l.elasticity)) / top}px;background:var(--accent)` }))))))));
   }
-  if (b.ladder.length) {
-    const keys = Object.keys(b.ladder[0]);
-    parts.push(make("h3", {}, "The ladder: re-simulated with one constraint relaxed after another"),
-      make("div", { class: "scroll" }, make("table", {}, make("thead", {}, make("tr", {}, keys.map((k) => make("th", {}, k.replaceAll("_", " "))))),
-        make("tbody", {}, b.ladder.map((rung) => make("tr", {}, keys.map((k) => make("td", {}, known(rung[k]) ? num(rung[k]) : String(rung[k] ?? "–")))))))));
-  }
+  if (b.ladder.length) parts.push(...ladder(b));
+  if (R.bounds.length) parts.push(...bounds());
   return parts.length ? section("What binds", parts) : null;
 }
 

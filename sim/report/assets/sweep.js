@@ -42,7 +42,10 @@ function front() {
   });
 }
 
-const label_of = (i) => varied.map((c) => `${columns[c].name} ${rows[i][c] ?? "–"}`).join(", ");
+// "concurrency" of "workload.concurrency", unless another key ends the same.
+const last_word = (name) => name.slice(name.lastIndexOf(".") + 1);
+const name_of = (c) => columns.filter((other) => last_word(other.name) === last_word(columns[c].name)).length > 1 ? columns[c].name : last_word(columns[c].name);
+const label_of = (i) => varied.map((c) => `${name_of(c)} ${rows[i][c] ?? "–"}`).join(", ");
 
 function groups() {
   if (chosen.colour < 0) return [];
@@ -82,7 +85,7 @@ function table() {
     chosen.falling = sort === c ? !chosen.falling : true;
     chosen.sort = c;
     update();
-  } }, column.name + (sort === c ? (chosen.falling ? " ▾" : " ▴") : ""))));
+  } }, name_of(c) + (sort === c ? (chosen.falling ? " ▾" : " ▴") : ""))));
   return [make("div", { class: "scroll" }, make("table", {}, make("thead", {}, make("tr", {}, make("th", {}, ""), head)),
     make("tbody", {}, order.slice(0, MOST_ROWS).map((i) => make("tr", { class: i === chosen.picked ? "on" : null, onclick: () => { chosen.picked = i; update(); } },
       make("td", {}, marked.has(i) ? "●" : ""), rows[i].map((cell, c) => make("td", { class: columns[c].kind === "word" ? "words" : null }, known(cell) ? num(cell) : cell ?? "–"))))))),
@@ -126,13 +129,14 @@ drawn_after(() => {
     figure.redraw(spec());
     buttons.forEach((button) => button.refresh());
     const all = groups();
-    legend.replaceChildren(all.length && all.length <= 24 ? key(all.map((value) => [`${columns[chosen.colour].name} ${value ?? "–"}`, paint_of(value, all)])) : "");
+    legend.replaceChildren(all.length && all.length <= 24 ? key(all.map((value) => [`${name_of(chosen.colour)} ${value ?? "–"}`, paint_of(value, all)])) : "");
     details.replaceChildren(picked());
     list.replaceChildren(...table().filter(Boolean));
   };
   page.append(make("div", { class: "tools" },
     select("up", numeric, chosen.y, (i) => { chosen.y = i; }), select("across", numeric, chosen.x, (i) => { chosen.x = i; }),
     select("colour", [-1, ...varied, ...columns.map((c, i) => i).filter((i) => columns[i].kind === "word")], chosen.colour, (i) => { chosen.colour = i; })),
-    make("div", { class: "tools" }, buttons), figure, legend, details, make("h2", {}, "Points"), list);
+    make("div", { class: "tools" }, buttons), figure, legend, details, make("h2", {}, "Points"),
+    make("p", { class: "small soft" }, "● on the front. A column's name sorts by it; swipe or scroll for more columns."), list);
   requestAnimationFrame(() => update());
 });
