@@ -126,6 +126,14 @@ class Drafter {
     return std::nullopt;
   }
 
+  // A flag was given, and not what it says: its default would be a guess. Leaves the key open.
+  bool left_open(const char* key, const LaunchFlag* flag, const std::optional<double>& value) {
+    if (flag == nullptr || value) return false;
+    set(key, "~", flag->written);
+    leave_open(key, "the value of " + flag->written + " is not understood");
+    return true;
+  }
+
   // "nvidia/GLM-5-NVFP4" names the shipped spec glm-5-nvfp4.
   void draft_model() {
     const LaunchFlag* flag = any_of(server_, {"model-path", "model"});
@@ -168,15 +176,21 @@ class Drafter {
     const std::optional<double> tp_degree = number_of(tp);
     const std::optional<double> dp_degree = number_of(dp);
     tp_ = std::max(1.0, tp_degree.value_or(1));
-    pp_ = std::max(1.0, number_of(pp).value_or(1));
-    degree("parallel.tp", tp_, tp);
-    if (pp != nullptr) degree("parallel.pp", pp_, pp);
-    if (ep != nullptr) degree("parallel.ep", number_of(ep), ep);
+    const std::optional<double> pp_degree = number_of(pp);
+    pp_ = std::max(1.0, pp_degree.value_or(1));
+    if (!left_open("parallel.tp", tp, tp_degree)) degree("parallel.tp", tp_, tp);
+    if (pp != nullptr && !left_open("parallel.pp", pp, pp_degree)) degree("parallel.pp", pp_, pp);
+    if (ep != nullptr) {
+      const std::optional<double> ep_degree = number_of(ep);
+      if (!left_open("parallel.ep", ep, ep_degree)) degree("parallel.ep", ep_degree, ep);
+    }
     if (any_of(server_, {"enable-expert-parallel"}) != nullptr) {
       degree("parallel.ep", tp_ * dp_degree.value_or(1),
              any_of(server_, {"enable-expert-parallel"}));
     }
-    if (attention != nullptr) {
+    if (left_open(attention != nullptr ? "parallel.attention_dp" : "parallel.replicas", dp,
+                  dp_degree)) {
+    } else if (attention != nullptr) {
       degree("parallel.attention_dp", dp_degree.value_or(1), attention);
     } else if (dp != nullptr) {
       replicas_ = std::max(1.0, dp_degree.value_or(1));
@@ -197,7 +211,11 @@ class Drafter {
     if (!known)
       leave_open("hardware.device",
                  "the command does not name the GPU; --device, from `plateau list devices`");
-    set("hardware.count", std::to_string(static_cast<std::int64_t>(tp_ * pp_ * replicas_)));
+    const auto open = [this](const DraftKey& key) {
+      return key.key.rfind("parallel.", 0) == 0 && key.value == "~";
+    };
+    if (std::none_of(draft_.keys.begin(), draft_.keys.end(), open))
+      set("hardware.count", std::to_string(static_cast<std::int64_t>(tp_ * pp_ * replicas_)));
     if (tp_ <= 1) return;
     const auto p2p = script_.environment.find("NCCL_P2P_DISABLE");
     if (p2p != script_.environment.end() && p2p->second == "1") {
@@ -273,10 +291,13 @@ class Drafter {
     const bool sglang = bench_->program == Program::sglang_bench;
     constexpr double kDefaultPrompts = 1000;  // of both benchmarks
     const LaunchFlag* prompts_flag = any_of(bench_, {"num-prompts", "num-prompt"});
-    const double prompts = number_of(prompts_flag).value_or(kDefaultPrompts);
-    draft_client(prompts);
-    set("workload.requests", std::to_string(static_cast<std::int64_t>(prompts)),
-        prompts_flag == nullptr ? "" : prompts_flag->written);
+    const std::optional<double> given = number_of(prompts_flag);
+    const double prompts = given.value_or(kDefaultPrompts);
+    draft_client(prompts, prompts_flag == nullptr || given);
+    if (!left_open("workload.requests", prompts_flag, given)) {
+      set("workload.requests", std::to_string(static_cast<std::int64_t>(prompts)),
+          prompts_flag == nullptr ? "" : prompts_flag->written);
+    }
     draft_lengths(sglang);
     const LaunchFlag* ignore = any_of(bench_, {"ignore-eos"});
     const LaunchFlag* dont = any_of(bench_, {"disable-ignore-eos"});
@@ -285,19 +306,29 @@ class Drafter {
     set("workload.ignore_eos", ignore_eos ? "true" : "false", said == nullptr ? "" : said->written);
   }
 
-  void draft_client(double prompts) {
+  void draft_client(double prompts, bool prompts_known) {
     const LaunchFlag* rate = any_of(bench_, {"request-rate"});
     const LaunchFlag* limit = any_of(bench_, {"max-concurrency"});
     const LaunchFlag* burst = any_of(bench_, {"burstiness"});
-    const bool finite = rate != nullptr && !rate->values.empty() && parse_number(rate->values[0]);
+    const std::string said = rate == nullptr || rate->values.empty() ? "inf" : rate->values[0];
+    const bool finite = parse_number(said).has_value();
+    if (!finite && lower_dashed(said) != "inf" && lower_dashed(said) != "infinity") {
+      left_open("workload.client", rate, number_of(rate));
+      return;
+    }
     if (!finite) {
       const auto clients = number_of(limit);
       set("workload.client", "closed_loop", rate == nullptr ? "" : rate->written);
+      if (left_open("workload.concurrency", limit, clients)) return;
+      if (!clients)
+        note("workload.concurrency: without --max-concurrency all requests are sent at once");
+      if (!clients && !prompts_known) {
+        set("workload.concurrency", "~");
+        return leave_open("workload.concurrency", "as many as there are requests");
+      }
       set("workload.concurrency",
           std::to_string(static_cast<std::int64_t>(clients.value_or(prompts))),
           limit == nullptr ? "" : limit->written);
-      if (!clients)
-        note("workload.concurrency: without --max-concurrency all requests are sent at once");
       return;
     }
     const auto burstiness = number_of(burst);
@@ -330,7 +361,12 @@ class Drafter {
       return;
     }
     const LaunchFlag* ratio = any_of(bench_, {"random-range-ratio"});
-    const double spread = number_of(ratio).value_or(0);
+    const std::optional<double> given = number_of(ratio);
+    if (left_open("workload.input_length", ratio, given)) {
+      left_open("workload.output_length", ratio, given);
+      return;
+    }
+    const double spread = given.value_or(0);
     draft_length("workload.input_length", input, kSglangDefault, spread, ratio, sglang);
     draft_length("workload.output_length", output, sglang ? kSglangDefault : kVllmOutput, spread,
                  ratio, sglang);
@@ -338,7 +374,9 @@ class Drafter {
 
   void draft_length(const char* key, const LaunchFlag* flag, double otherwise, double spread,
                     const LaunchFlag* ratio, bool sglang) {
-    const auto tokens = static_cast<std::int64_t>(number_of(flag).value_or(otherwise));
+    const std::optional<double> given = number_of(flag);
+    if (left_open(key, flag, given)) return;
+    const auto tokens = static_cast<std::int64_t>(given.value_or(otherwise));
     const std::string length = std::to_string(tokens) + " tokens";
     const bool fixed = spread == (sglang ? 1 : 0);
     const std::string shown = spread == 0 ? "0" : ratio->values[0];

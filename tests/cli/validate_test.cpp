@@ -38,6 +38,9 @@ TEST_CASE("plateau validate compares a scenario's own measured block") {
   CHECK(done.code == 0);
   CHECK(done.out.find("8 figures of 2 scenarios") != std::string::npos);
   CHECK(done.out.find("concurrency 8, requests 16") != std::string::npos);
+  std::istringstream lines(done.out);
+  for (std::string line; std::getline(lines, line);)
+    CHECK_MESSAGE((line.size() <= 80 || line.find(".yaml") != std::string::npos), line);
   CHECK(done.out.find("399424     399472     +0.0 %") != std::string::npos);
   const auto json = nlohmann::json::parse(plateau::read_file(json_path));
   CHECK(json["schema"] == "plateau-validate/1");

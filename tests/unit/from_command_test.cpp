@@ -171,3 +171,35 @@ TEST_CASE("values that could break the text are quoted, secrets stay out") {
   CHECK(value_of(odd, "model") == "qwen3-30b-a3b");
   CHECK(parse_yaml(odd.yaml, "").find("model")->text == "qwen3-30b-a3b");
 }
+
+TEST_CASE("a value that is not understood leaves its key open, and no default in its place") {
+  struct Flag {
+    const char* flag;
+    const char* value;
+    const char* key;
+  };
+  const Flag flags[] = {{"--num-prompts", "64", "workload.requests"},
+                        {"--max-concurrency", "16", "workload.concurrency"},
+                        {"--random-input-len", "128", "workload.input_length"},
+                        {"--random-output-len", "64", "workload.output_length"},
+                        {"--random-range-ratio", "1", "workload.output_length"},
+                        {"--tp", "2", "parallel.tp"}};
+  for (const Flag& flag : flags) {
+    for (const char* unread : {"$N", "$((n*10))", "many"}) {
+      std::string text = kServer + kBench;
+      const std::string given = std::string(flag.flag) + " " + flag.value;
+      text.replace(text.find(given), given.size(), std::string(flag.flag) + " '" + unread + "'");
+      const ScenarioDraft made = draft(text);
+      CAPTURE(text);
+      CHECK(value_of(made, flag.key) == "~");
+      CHECK(holds(made.open, flag.key));
+      CHECK(holds(made.warnings, std::string(flag.flag) + ": its value is not understood"));
+    }
+  }
+  const ScenarioDraft rate = draft(kServer + kBench + " --request-rate '$RATE'");
+  CHECK(value_of(rate, "workload.client") == "~");
+  CHECK(value_of(rate, "workload.request_rate").empty());
+  CHECK(holds(rate.open, "workload.client"));
+  const ScenarioDraft all = draft(kServer + kBench + " --request-rate inf");
+  CHECK(value_of(all, "workload.client") == "closed_loop");
+}
