@@ -59,13 +59,13 @@ std::string validation_text(const Validation& validation, int columns) {
   std::string text = validation.files.empty() ? rows_text(validation, columns)
                                               : scenario_rows_text(validation, columns);
   const bool table = validation.files.empty();  // a scenario's place is too long for a column
-  text += fmt::format("\n{:<22}{:>5}{:>9}{:>9}{:>9}{:>15}{:>9}\n", "metric", "n", "MAPE %",
-                      "bias %", "worst %", "in interval %", table ? "line" : "");
+  text += fmt::format("\n{:<22}{:>5}{:>9}{:>9}{:>9}{:>15}{}\n", "metric", "n", "MAPE %", "bias %",
+                      "worst %", "in interval %", table ? "     line" : "");
   for (const auto& [metric, summary] : validation.metrics) {
-    text += fmt::format("{:<22}{:>5}{:>9.2f}{:>+9.2f}{:>9.2f}{:>15}{:>9}\n", metric, summary.n,
+    text += fmt::format("{:<22}{:>5}{:>9.2f}{:>+9.2f}{:>9.2f}{:>15}{}\n", metric, summary.n,
                         summary.mape_pct, summary.bias_pct, summary.worst_pct,
                         summary.coverage_pct ? fmt::format("{:.0f}", *summary.coverage_pct) : "-",
-                        table ? std::to_string(summary.worst_line) : "");
+                        table ? fmt::format("{:>9}", summary.worst_line) : "");
   }
   for (const std::string& warning : validation.warnings) text += "warning: " + warning + '\n';
   return text;
