@@ -202,8 +202,8 @@ void read_hypothetical(ConfigReader* engine, EngineConfig* config,
 
 void read_engine(ConfigReader engine, bool pool_only, EngineConfig* config,
                  std::vector<std::string>* warnings) {
-  if (!pool_only) refuse_unmodelled("engine", &engine);
   const auto kind_text = engine.optional<std::string>("kind");
+  if (!pool_only || kind_text != "vllm") refuse_unmodelled("engine", &engine);
   if (!engine.has("kind")) engine.complain("kind", "is missing", "sglang or simple");
   ConfigReader::Choices<Kind> kinds = {{"sglang", Kind::sglang}, {"simple", Kind::simple}};
   if (pool_only) kinds.push_back({"vllm", Kind::vllm});
@@ -219,6 +219,7 @@ void read_engine(ConfigReader engine, bool pool_only, EngineConfig* config,
     engine.raw("version");
     read_sglang_only(&engine, config, warnings);
   }
+  engine.raw("speculative_algorithm");  // refused above, or read for a pool
   config->gpu_memory_utilization =
       engine.optional<double>("gpu_memory_utilization", {0.01, 1}).value_or(0);
   if (config->kind != Kind::vllm && engine.has("gpu_memory_utilization")) {

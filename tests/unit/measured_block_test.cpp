@@ -130,6 +130,13 @@ TEST_CASE("what only the pool allows is refused to a run") {
   const plateau::Scenario scenario = plateau::read_scenario(path, options);
   CHECK(scenario.engine.kind == plateau::EngineConfig::Kind::vllm);
   CHECK(*scenario.engine.kv_pool_gib == doctest::Approx(10));
+  // SGLang's pool beside a draft model is not modelled, so it is not passed over either.
+  const std::string sglang =
+      folder.write("d.yaml",
+                   "model: glm\nhardware: {device: x}\nengine: {kind: sglang, version: 0.5.8, "
+                   "kv_pool_memory: 10 GiB, speculative_algorithm: EAGLE}\n");
+  CHECK_THROWS_WITH_AS(plateau::read_scenario(sglang, options),
+                       doctest::Contains("not modelled yet: speculative decoding"), InputError);
   const std::string run =
       folder.write("r.yaml", std::string(kSmallScenario)
                                  .replace(std::string(kSmallScenario).find("  version"), 0,
