@@ -99,6 +99,7 @@ class SglangLog {
   bool retraction_known(const SglangPrefix& prefix, std::string_view values);
   void keep_one_rank(Table& table);
   void warn_of_several_servers();
+  void prefer_fullest_gpu();
   void derive_pool();
 
   Recorder& recorder_;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -16,6 +17,7 @@ void SglangLog::finish() {
   keep_one_rank(decode_);
   keep_one_rank(prefill_);
   warn_of_several_servers();
+  prefer_fullest_gpu();
   ranks_.erase("");
   recorder_.report().gpus = static_cast<int>(ranks_.size());
   recorder_.report().era = sglang_era(seen_);
@@ -89,6 +91,21 @@ void SglangLog::warn_of_several_servers() {
   }
 }
 
+// Free memory is each rank's own, and the pool is sized by the fullest GPU's: of one start-up the
+// lowest value is the fact. A rank that speaks again belongs to the next start-up.
+void SglangLog::prefer_fullest_gpu() {
+  for (const char* name : {"free_memory_before_weights_gib", "free_memory_after_weights_gib"}) {
+    std::set<std::string> ranks;
+    Fact* lowest = nullptr;
+    for (Fact& fact : recorder_.measurement().facts) {
+      if (fact.file != recorder_.file() || fact.name != name) continue;
+      if (!ranks.insert(fact.rank).second) break;
+      if (lowest == nullptr || *fact.number < *lowest->number) lowest = &fact;
+    }
+    if (ranks.size() > 1) lowest->preferred = true;
+  }
+}
+
 // Without a start-up line, used tokens over their share (two decimals) bracket the pool.
 void SglangLog::derive_pool() {
   const Series& decode = *decode_.series;
@@ -119,7 +136,11 @@ void SglangLog::derive_pool() {
                    "requests run while #token is 0: this mode (disaggregation) does not log "
                    "the use of its pool");
   }
-  if (best_share <= 0 || recorder_.measurement().fact("kv_capacity_tokens") != nullptr) return;
+  const std::vector<Fact>& facts = recorder_.measurement().facts;
+  const bool stated = std::any_of(facts.begin(), facts.end(), [&](const Fact& fact) {
+    return fact.file == recorder_.file() && fact.name == "kv_capacity_tokens";
+  });
+  if (best_share <= 0 || stated) return;
   recorder_.derive({"kv_capacity_tokens", value, low, high,
                     "used tokens over their share of the pool, of the fullest decode line"});
 }

@@ -9,6 +9,34 @@
 
 using namespace plateau::imports;
 
+TEST_CASE("of several ranks' free memory the fullest GPU's is the fact, start-up by start-up") {
+  const auto begin = [](const char* rank, const char* free) {
+    return std::string("[2026-02-20 10:00:10 ") + rank + "] Load weight begin. avail mem=" + free +
+           " GB\n";
+  };
+  const std::string first = begin("TP0", "93.89") + begin("TP3", "93.50") + begin("TP1", "93.80");
+  const std::string second = begin("TP0", "80.00") + begin("TP3", "79.00");
+  const char* name = "free_memory_before_weights_gib";
+  CHECK(fact_of(import_text(first), name) == 93.5);
+  CHECK(fact_of(import_text(first + second), name) == 93.5);
+  CHECK(fact_of(import_text(begin("TP2", "93.89")), name) == 93.89);
+  CHECK(import_text(first).facts.size() == 3);  // every statement is kept with its line
+}
+
+TEST_CASE("a pool is derived for each log that states none, whatever another file says") {
+  const std::string decode =
+      "[2026-01-02 03:00:00 TP0] Decode batch, #running-req: 6, #token: 1920, token usage: 0.94, "
+      "cuda graph: True, gen throughput (token/s): 446.45, #queue-req: 5\n";
+  const std::string stated =
+      "[2026-02-20 10:04:20 TP0] max_total_num_tokens=495488, "
+      "chunked_prefill_size=8192, context_len=202752\n";
+  Measurement measurement;
+  for (const std::string& text : {stated, decode})
+    import_source([&] { return ByteSource::memory(text, "t.log"); }, {}, measurement);
+  REQUIRE(measurement.derived.size() == 1);
+  CHECK(measurement.derived[0].file == 1);
+}
+
 TEST_CASE("SGLang up to 0.4.6: full stops, no graph field, start-up facts") {
   const Measurement m = import_own("sglang-0.4.6.log");
   CHECK(m.files[0].kind == "sglang_log");
