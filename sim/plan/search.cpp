@@ -21,7 +21,8 @@ constexpr std::size_t kRound = 12;
 constexpr double kFirstBestShare = 0.2;
 constexpr double kFirstSpreadShare = 0.25;
 constexpr double kRoundShare = 0.15;
-constexpr int kPatience = 3;      // rounds without a better point
+constexpr int kPatience = 5;      // rounds without a better point
+constexpr double kTop = 0.25;     // of the ranks: where the runs beside the best ones are drawn
 constexpr std::size_t kNear = 5;  // runs whose ratios are carried over to a point
 constexpr double kBetter = 5e-4;  // relative gain that counts
 
@@ -218,6 +219,12 @@ class GuidedSearch {
     std::vector<std::int64_t> next(
         points.begin(),
         points.begin() + static_cast<std::ptrdiff_t>(std::min(round, points.size())));
+    // Some at random from the upper ranks: the ratios nearby may all be wrong.
+    Random random =
+        RandomStream(1, "plan/rounds").at(static_cast<std::uint64_t>(result_.runs.size()));
+    const auto top = static_cast<std::uint32_t>(kTop * static_cast<double>(points.size()));
+    for (std::size_t i = 0; i < round / 3 && top > 0; ++i)
+      next.push_back(points[below(random, top)]);
     if (goal_.limits.empty() || best_ < 0) return next;
     const double best = goal_.score(result_.runs[static_cast<std::size_t>(best_)].metrics);
     std::size_t outside = 0;
@@ -231,7 +238,8 @@ class GuidedSearch {
     return next;
   }
 
-  // One step along each key from the best point; two along keys in order.
+  // One step along each key from the best point, or along two keys at once; two along keys in
+  // order.
   std::vector<std::int64_t> neighbours() const {
     if (best_ < 0) return {};
     const auto at = space_.indices(result_.runs[static_cast<std::size_t>(best_)].point);
@@ -246,7 +254,7 @@ class GuidedSearch {
         keys += step > 0 ? 1 : 0;
         far = std::max(far, ordered_[k] ? step : std::min(step, 1));
       }
-      if (keys == 1 && far <= 2) points.push_back(point);
+      if ((keys == 1 && far <= 2) || (keys == 2 && far == 1)) points.push_back(point);
     }
     return points;
   }

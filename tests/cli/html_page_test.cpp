@@ -33,21 +33,20 @@ Json data_of(const std::string& page) {
   return Json::parse(page.substr(from, page.find("</script>", from) - from));
 }
 
-// The page's DOM once its script has run; "" without a browser. On a busy machine the browser may
-// write the DOM before the script had its turn, so it is asked again with more time; a page whose
-// script fails never says that it has drawn.
+// The page's DOM once it is loaded; "" without a browser. The page draws before it counts as
+// loaded, so there is nothing to wait for; a browser that does not start on a busy machine is asked
+// again.
 std::string drawn(const test::TemporaryFolder& folder, const std::string& page) {
   if (!std::filesystem::exists(kBrowser)) return "";
   const std::string path = folder.write("page.html", page);
   std::string dom;
-  for (int attempt = 1; attempt <= 6; ++attempt) {
+  for (int attempt = 1; attempt <= 3; ++attempt) {
     const std::string command =
         "HOME=" + folder.path("") + " timeout 120 " + kBrowser +
         " --headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking" +
         " --disable-component-update --disable-sync --disable-quic --user-data-dir=" +
-        folder.path("profile" + std::to_string(attempt)) +
-        " --virtual-time-budget=" + std::to_string(5000 * attempt) + " --dump-dom file://" + path +
-        " >" + folder.path("dom") + " 2>" + folder.path("err");
+        folder.path("profile" + std::to_string(attempt)) + " --dump-dom file://" + path + " >" +
+        folder.path("dom") + " 2>" + folder.path("err");
     if (std::system(command.c_str()) != 0) continue;
     dom = read_all(folder.path("dom"));
     if (dom.find("data-drawn=") != std::string::npos) break;
@@ -64,10 +63,6 @@ void check_drawn(const std::string& page, int charts) {
     return;
   }
   const std::string tag = dom.substr(0, dom.find("<head>"));
-  if (tag.find("data-drawn") == std::string::npos && tag.find("data-error") == std::string::npos) {
-    MESSAGE("skipped: the browser never gave the script its turn");  // a failing script says so
-    return;
-  }
   CAPTURE(tag);
   CHECK(tag.find("data-error") == std::string::npos);
   CHECK(tag.find("data-drawn=\"yes\"") != std::string::npos);

@@ -228,16 +228,24 @@ function plot(spec) {
   });
   figure.redraw = (next) => { now = next; paint(); };
   new ResizeObserver(() => { if (Math.abs(body.clientWidth - width) > 1) paint(); }).observe(body);
-  requestAnimationFrame(paint);
+  once_placed(paint);
   ++plots;
   return figure;
 }
 
-// Two frames later everything has been drawn once.
+// What needs the page's width is drawn when the page stands, in the same turn of the script, so that
+// whoever prints or reads the loaded page finds it whole.
+let unplaced = [];
+function once_placed(draw) {
+  if (unplaced) unplaced.push(draw);
+  else requestAnimationFrame(draw);
+}
+
 function drawn_after(build) {
   build();
-  requestAnimationFrame(() => requestAnimationFrame(() => {
-    document.documentElement.dataset.plots = String(document.querySelectorAll(".plot svg").length) + "/" + plots;
-    document.documentElement.dataset.drawn = "yes";
-  }));
+  const draws = unplaced;
+  unplaced = null;
+  draws.forEach((draw) => draw());
+  document.documentElement.dataset.plots = String(document.querySelectorAll(".plot svg").length) + "/" + plots;
+  document.documentElement.dataset.drawn = "yes";
 }

@@ -116,7 +116,7 @@ function try_it() {
       make("label", { class: "slider" }, slider), make("span", {}, count, " requests in flight"),
       B.curves.length > 1 ? make("label", {}, "routing", select) : null)),
     tiles, make("h3", {}, "Where the step's time goes"), bar, make("div", { class: "row" }, figures), said);
-  requestAnimationFrame(update);
+  once_placed(update);
   return result;
 }
 

@@ -149,7 +149,7 @@ function binding() {
   if (b.concurrency) parts.push(paragraph(`More requests are kept from running by ${b.concurrency}: ${b.concurrency_why}.`));
   if (b.limits.length) {
     const top = Math.max(...b.limits.map((l) => Math.abs(l.elasticity)), 1e-9);
-    parts.push(make("h3", {}, "What throughput responds to"), make("div", { class: "scroll" }, make("table", {}, make("thead", {}, make("tr", {}, ["1 % more of", "gives", ""].map((t) => make("th", {}, t)))),
+    parts.push(make("h3", {}, "What throughput responds to"), make("div", { class: "scroll" }, make("table", {}, make("thead", {}, make("tr", {}, ["relaxed by 1 %", "gives", ""].map((t) => make("th", {}, t)))),
       make("tbody", {}, b.limits.map((l) => make("tr", {}, make("td", {}, l.constraint), make("td", {}, `${num(l.elasticity)} %`),
         make("td", { class: "words" }, make("span", { class: "bar", style: `width:${(120 * Math.abs(l.elasticity)) / top}px;background:var(--accent)` }))))))));
   }

@@ -138,5 +138,5 @@ drawn_after(() => {
     select("colour", [-1, ...varied, ...columns.map((c, i) => i).filter((i) => columns[i].kind === "word")], chosen.colour, (i) => { chosen.colour = i; })),
     make("div", { class: "tools" }, buttons), figure, legend, details, make("h2", {}, "Points"),
     make("p", { class: "small soft" }, "● on the front. A column's name sorts by it; swipe or scroll for more columns."), list);
-  requestAnimationFrame(() => update());
+  once_placed(() => update());
 });
