@@ -7,6 +7,7 @@
 
 #include "models/cuda_graphs.h"
 #include "models/engine_defaults.h"
+#include "models/memory.h"
 #include "sim/engine/closed_loop.h"
 #include "sim/scenario/sglang_version.h"
 
@@ -192,6 +193,19 @@ DType kv_dtype_in(const Scenario& scenario, const DeviceSpec& device) {
   return *kv_dtype;
 }
 
+// Logged weights and a given pool are those of one TP and device: under another the arithmetic that
+// they replace has to hold too.
+void check_weights(const Scenario& scenario, const DeviceSpec& device) {
+  const double bytes = weight_bytes(scenario.model, scenario.parallel).total();
+  if (device.memory_bytes <= 0 || bytes <= device.memory_bytes) return;
+  refuse(scenario, "model",
+         fmt::format("{} does not fit on {} x {} at tp {}: {:.1f} GiB of weights per GPU, {:.1f} "
+                     "GiB of memory",
+                     scenario.model.name, scenario.hardware.count, device.name,
+                     scenario.parallel.tp, bytes / kGiB, device.memory_bytes / kGiB),
+         scenario.engine.weights_gib ? "engine.weights was logged elsewhere" : "");
+}
+
 }  // namespace
 
 KvPool kv_pool_of(const Scenario& scenario, const DeviceSpec& device) try {
@@ -205,6 +219,7 @@ ResolvedEngine resolve_engine(const Scenario& scenario, const DeviceSpec& device
   ResolvedEngine resolved;
   resolved.scheduler = scenario.engine.kind == EngineConfig::Kind::sglang ? "sglang" : "simple";
   resolved.kv_dtype = kv_dtype_in(scenario, device);
+  check_weights(scenario, device);
   resolved.pool = size_pool(scenario, device, resolved.kv_dtype);
   if (scenario.engine.weights_gib) {
     SglangPoolInput spec_weights = pool_input(scenario, device, resolved.kv_dtype);

@@ -131,7 +131,8 @@ ReportContext context_of(Deployment& deployment, const RunOptions& options) {
   context.prefill_token_budget =
       limits.chunk_tokens > 0 ? limits.chunk_tokens : limits.sglang.max_prefill_tokens;
   context.largest_captured_batch = limits.capture_sizes.empty() ? 0 : limits.capture_sizes.back();
-  context.weights_bytes = deployment.engine().pool.weights_gib * kGiB;
+  context.weights_bytes = std::max(deployment.engine().pool.weights_gib * kGiB,
+                                   weight_bytes(scenario.model, scenario.parallel).total());
   context.kv = kv_of(deployment);
   context.decode_curve = decode_curve(deployment);
   context.provenance = provenance_of(deployment);

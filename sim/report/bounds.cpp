@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "models/memory.h"
+
 namespace plateau {
 
 namespace {
@@ -47,8 +49,8 @@ void add_memory(const Report& report, const BoundsInput& input, Bounds* bounds) 
                   "KV tokens in use <= pool");
   if (input.device.memory_bytes <= 0 || input.weights_bytes <= 0) return;
   bounds->at_most("memory",
-                  input.weights_bytes + pool / input.replicas * kv.bytes_per_token_per_gpu,
-                  input.device.memory_bytes, "bytes of weights and KV pool <= the GPU's memory");
+                  (input.weights_bytes + pool / input.replicas * kv.bytes_per_token_per_gpu) / kGiB,
+                  input.device.memory_bytes / kGiB, "GiB of weights and KV pool <= the GPU's");
 }
 
 void add_little(const Report& report, const BoundsInput& input, Bounds* bounds) {

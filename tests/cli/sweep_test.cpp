@@ -89,26 +89,35 @@ TEST_CASE("sweep writes the same bytes on one thread, on two and to the standard
   CHECK(one.out == run_plateau(kSweep + kVary + "--threads 2 --csv -").out);
 }
 
-TEST_CASE("a sweep that was interrupted goes on and ends with the same bytes") {
+TEST_CASE("a sweep that was killed goes on from its rows and ends with the same bytes") {
   const TemporaryFolder folder;
   const std::string csv = folder.path("rows.csv");
-  const std::string whole = run_plateau(kSweep + kVary + "--csv -").out;
-  REQUIRE(run_plateau(kSweep + kVary + "--csv " + csv).code == 0);
-  CHECK(read_file(csv) == whole);
-  // What a kill leaves: some rows, the last one cut. A marked row shows that it is not recomputed.
-  const std::string words = kSweep + kVary + "--csv " + csv;
-  CHECK(run_plateau(words, "timeout -s KILL 0.05").code != 2);
-  if (!fs::exists(csv +
-                  ".partial")) {  // too fast or too slow to be caught: the file as it would be
-    MESSAGE("the kill came outside the sweep");
-  } else {
-    std::string partial = read_file(csv + ".partial");
-    plateau::write_file(csv + ".partial", partial + "7\tok\t\t1.5");
-  }
-  fs::remove(csv);
+  const std::string vary = "--vary workload.concurrency=1..40:40 --vary seed=1..10:10 ";
+  const std::string whole = run_plateau(kSweep + vary + "--csv -").out;
+  // Killed as soon as some rows are written.
+  const std::string words = kSweep + vary + "--threads 1 --csv " + csv;
+  const std::string script = folder.write(
+      "kill.sh", PLATEAU_BINARY " " + words + " >/dev/null 2>&1 &\nuntil [ -e " + csv +
+                     " ] || [ \"$(wc -l 2>/dev/null <" + csv +
+                     ".partial)\" -gt 9 ] 2>/dev/null; do sleep 0.01; done\nkill -9 $!\nwait\n");
+  CHECK(std::system(("bash " + script + " 2>/dev/null").c_str()) != -1);
+  REQUIRE(fs::exists(csv + ".partial"));
+  CHECK_FALSE(fs::exists(csv));
+  // What the kill may have cut off: half a row.
+  std::string partial = read_file(csv + ".partial");
+  partial.resize(partial.rfind('\n') + 1);
+  const std::size_t ok = partial.find("\tok\t\t");
+  REQUIRE(ok != std::string::npos);
+  plateau::write_file(csv + ".partial", partial + "7\tok\t\t1.5");
   CHECK(run_plateau(words).code == 0);
   CHECK(read_file(csv) == whole);
   CHECK_FALSE(fs::exists(csv + ".partial"));
+  // A kept row is taken as it stands: a changed one comes out changed.
+  std::string changed = partial;
+  changed.insert(ok + 5, "123");
+  plateau::write_file(csv + ".partial", changed);
+  CHECK(run_plateau(words).code == 0);
+  CHECK(contains(read_file(csv), ",ok,,123"));
 }
 
 TEST_CASE("the rows of another sweep are not gone on with") {
@@ -149,6 +158,32 @@ TEST_CASE("a full disk is told, and leaves whole rows to go on from") {
   const Transcript full = run_plateau(kSweep + kVary + "--csv /dev/full");
   CHECK(full.code == 2);
   CHECK(contains(full.err, "/dev/full: cannot be written: No space left on device"));
+}
+
+// On a file system of a few pages, in a mount namespace of its own.
+TEST_CASE("a disk that fills up leaves whole rows and no half output; with room the sweep ends") {
+  const TemporaryFolder folder;
+  const std::string csv = folder.path("disk/rows.csv");
+  const std::string vary = "--vary workload.concurrency=1..40:40 ";
+  const std::string command = PLATEAU_BINARY " " + kSweep + vary + "--csv " + csv +
+                              " >/dev/null 2>>" + folder.path("err") + "; echo $? >>" +
+                              folder.path("codes");
+  const std::string mount =
+      "mount -t tmpfs -o size=16k tmpfs " + folder.path("disk") + " || exit 9\n";
+  const std::string script =
+      folder.write("full.sh", "mkdir " + folder.path("disk") + "\n" + mount + command + "\nls " +
+                                  folder.path("disk") + " >" + folder.path("left") +
+                                  "\nmount -o remount,size=1m " + folder.path("disk") + "\n" +
+                                  command + "\ncp " + csv + " " + folder.path("rows.csv") + "\n");
+  if (std::system(("unshare -m bash " + script + " 2>/dev/null").c_str()) != 0) {
+    MESSAGE("skipped: this user may not mount");
+    return;
+  }
+  CHECK(read_file(folder.path("codes")) == "2\n0\n");
+  CHECK(read_file(folder.path("left")) == "rows.csv.partial\n");
+  CHECK(contains(read_file(folder.path("err")), "No space left on device"));
+  CHECK(contains(read_file(folder.path("err")), "repeat the command to go on from there"));
+  CHECK(read_file(folder.path("rows.csv")) == run_plateau(kSweep + vary + "--csv -").out);
 }
 
 TEST_CASE("sweep over 1, 2 and 4 MPI ranks writes the bytes of one process") {
