@@ -193,8 +193,15 @@ DType kv_dtype_in(const Scenario& scenario, const DeviceSpec& device) {
   return *kv_dtype;
 }
 
-// Logged weights and a given pool are those of one TP and device: under another the arithmetic that
-// they replace has to hold too.
+}  // namespace
+
+KvPool kv_pool_of(const Scenario& scenario, const DeviceSpec& device) try {
+  return size_pool(scenario, device, kv_dtype_in(scenario, device));
+} catch (const std::invalid_argument& error) {
+  refuse(scenario, "engine", error.what(),
+         "give kv_pool_memory, or free_memory, or a calibration.profile whose device is known");
+}
+
 void check_weights(const Scenario& scenario, const DeviceSpec& device) {
   const double bytes = weight_bytes(scenario.model, scenario.parallel).total();
   if (device.memory_bytes <= 0 || bytes <= device.memory_bytes) return;
@@ -206,20 +213,10 @@ void check_weights(const Scenario& scenario, const DeviceSpec& device) {
          scenario.engine.weights_gib ? "engine.weights was logged elsewhere" : "");
 }
 
-}  // namespace
-
-KvPool kv_pool_of(const Scenario& scenario, const DeviceSpec& device) try {
-  return size_pool(scenario, device, kv_dtype_in(scenario, device));
-} catch (const std::invalid_argument& error) {
-  refuse(scenario, "engine", error.what(),
-         "give kv_pool_memory, or free_memory, or a calibration.profile whose device is known");
-}
-
 ResolvedEngine resolve_engine(const Scenario& scenario, const DeviceSpec& device) {
   ResolvedEngine resolved;
   resolved.scheduler = scenario.engine.kind == EngineConfig::Kind::sglang ? "sglang" : "simple";
   resolved.kv_dtype = kv_dtype_in(scenario, device);
-  check_weights(scenario, device);
   resolved.pool = size_pool(scenario, device, resolved.kv_dtype);
   if (scenario.engine.weights_gib) {
     SglangPoolInput spec_weights = pool_input(scenario, device, resolved.kv_dtype);

@@ -33,4 +33,9 @@ KvPool kv_pool_of(const Scenario& scenario, const DeviceSpec& device);
 // pool that cannot hold the longest request.
 ResolvedEngine resolve_engine(const Scenario& scenario, const DeviceSpec& device);
 
+// For whole runs: logged weights and a given pool are those of one TP and device; under another the
+// arithmetic that they replace has to hold too. Throws InputError where one GPU cannot hold its
+// share of the spec's weights.
+void check_weights(const Scenario& scenario, const DeviceSpec& device);
+
 }  // namespace plateau

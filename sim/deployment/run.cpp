@@ -170,6 +170,7 @@ StepReport step_report(Deployment& deployment, const StepShape& shape) {
 }  // namespace
 
 Report run(Deployment& deployment, const RunOptions& options) {
+  check_weights(deployment.scenario(), deployment.profile().device());
   const ReportContext context = context_of(deployment, options);
   ReportBuilder builder(context);
   std::vector<std::unique_ptr<Scheduler>> owned;

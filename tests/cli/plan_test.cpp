@@ -146,3 +146,14 @@ TEST_CASE("plan finds the highest rate that a deployment sustains") {
   CHECK(run_plateau(open + std::to_string(rate * 1.2) + " requests/s'").code == 4);
   CHECK(run_plateau(open + std::to_string(rate * 0.8) + " requests/s'").code == 0);
 }
+
+TEST_CASE("weights logged at one TP do not make a model fit at another") {
+  const Transcript plan =
+      run_plateau("plan " PLATEAU_SOURCE_DIR
+                  "/scenarios/glm5-nvfp4-8x-rtx-pro-6000.yaml --set workload.requests=64 "
+                  "--vary parallel.tp=4,8 --vary parallel.replicas=1,2 --json -");
+  CHECK(plan.code == 0);
+  const auto json = nlohmann::json::parse(plan.out);
+  CHECK(json["infeasible"] == 2);
+  for (const auto& best : json["best"]) CHECK(best["set"]["parallel.tp"] == "8");
+}
