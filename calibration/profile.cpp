@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "calibration/corrected_profile.h"
 #include "calibration/fitted_profile.h"
 #include "calibration/input_error.h"
 #include "calibration/measured_profile.h"
@@ -44,13 +45,33 @@ std::vector<std::string> folders(const fs::path& path) {
                    : "did you mean " + near + "?"});
 }
 
-}  // namespace
+constexpr int kMostLayers = 8;  // corrections on corrections: more is a circle
 
-std::unique_ptr<Profile> load_profile(const ProfileOptions& options) {
-  const std::string folder = root_of(options.data_dir) + "/" + options.name;
+std::unique_ptr<Profile> load(const ProfileOptions& options, int layers) {
+  const std::string folder = profile_folder(options.data_dir, options.name);
   std::error_code error;
-  const bool plain = options.name.find("..") == std::string::npos && !options.name.empty();
+  const bool plain = is_profile_path(options.name) ||
+                     (options.name.find("..") == std::string::npos && !options.name.empty());
   if (!plain || !fs::exists(folder + "/meta.yaml", error)) unknown(options);
+  if (is_corrected_profile(folder)) {
+    const CorrectedMeta meta = read_corrected_meta(folder, options.name);
+    if (layers >= kMostLayers) {
+      throw InputError(Problem{folder + "/meta.yaml", 0, 0, "base",
+                               "leads through more than 8 corrected profiles",
+                               "name a profile that has tables of its own"});
+    }
+    ProfileOptions base = options;
+    base.name = meta.base;
+    std::shared_ptr<const Profile> loaded = load(base, layers + 1);
+    std::vector<std::string> warnings;
+    if (digest_of_profile(*loaded, profile_folder(options.data_dir, meta.base)) !=
+        meta.base_digest) {
+      warnings.push_back("profile " + options.name + " was fitted on another state of " +
+                         meta.base + ": calibrate again");
+    }
+    return std::make_unique<CorrectedProfile>(std::move(loaded), meta.corrections, meta.provenance,
+                                              std::move(warnings));
+  }
   ProfileMeta meta = read_profile_meta(folder, options.name);
   if (meta.kind == "measured") {
     return std::make_unique<MeasuredProfile>(std::move(meta), options, folder);
@@ -63,14 +84,34 @@ std::unique_ptr<Profile> load_profile(const ProfileOptions& options) {
   return load_fitted_profile(std::move(meta), options, folder);
 }
 
+std::string summary_of(const std::string& folder, const std::string& name) {
+  if (is_corrected_profile(folder)) {
+    const CorrectedMeta meta = read_corrected_meta(folder, name);
+    return "corrected, " + meta.provenance.engine + ", " + meta.provenance.date + ", over " +
+           meta.base;
+  }
+  const ProfileMeta meta = read_profile_meta(folder, name);
+  return meta.kind + ", " + meta.provenance.engine + ", " + meta.provenance.date;
+}
+
+}  // namespace
+
+bool is_profile_path(const std::string& name) {
+  return name.rfind("./", 0) == 0 || name.rfind("../", 0) == 0 || name.rfind('/', 0) == 0;
+}
+
+std::string profile_folder(const std::string& data_dir, const std::string& name) {
+  return is_profile_path(name) ? name : root_of(data_dir) + "/" + name;
+}
+
+std::unique_ptr<Profile> load_profile(const ProfileOptions& options) { return load(options, 0); }
+
 std::vector<ProfileName> list_profiles(const std::string& data_dir) {
   std::vector<ProfileName> profiles;
   for (const std::string& device : folders(root_of(data_dir))) {
     for (const std::string& profile : folders(root_of(data_dir) + "/" + device)) {
       const std::string name = device + "/" + profile;
-      const ProfileMeta meta = read_profile_meta(root_of(data_dir) + "/" + name, name);
-      profiles.push_back(
-          {name, meta.kind + ", " + meta.provenance.engine + ", " + meta.provenance.date});
+      profiles.push_back({name, summary_of(root_of(data_dir) + "/" + name, name)});
     }
   }
   return profiles;

@@ -34,7 +34,7 @@ struct Provenance {
 // What a scenario chooses about a profile.
 struct ProfileOptions {
   std::string data_dir;  // folder that holds calibration/data
-  std::string name;      // "<device>/<profile>"
+  std::string name;      // "<device>/<profile>", or a folder: "./mine/h200-sxm/box-7"
   Interconnect interconnect = Interconnect::nvlink;
   int ranks = 1;
   std::string board;      // gain on power; "" = the profile's own board
@@ -48,6 +48,11 @@ class Profile : public KernelCosts {
   virtual const std::vector<std::string>& warnings()
       const = 0;  // e.g. unknown board: gain 1, wide band
 };
+
+// A profile that is named by its folder: "./...", "../..." or "/...".
+bool is_profile_path(const std::string& name);
+// Where it lies.
+std::string profile_folder(const std::string& data_dir, const std::string& name);
 
 // Throws InputError.
 std::unique_ptr<Profile> load_profile(const ProfileOptions& options);

@@ -10,14 +10,6 @@
 namespace plateau {
 namespace {
 
-std::string digest_of(std::string_view content) {
-  static constexpr const char* kDigits = "0123456789abcdef";
-  const std::uint64_t hash = fnv1a(content);
-  std::string text(16, '0');
-  for (std::size_t i = 0; i < text.size(); ++i) text[i] = kDigits[(hash >> (60 - 4 * i)) & 15u];
-  return text;
-}
-
 const ConfigReader::Choices<Source> kSourceNames = {{"measured", Source::measured},
                                                     {"interpolated", Source::interpolated},
                                                     {"extrapolated", Source::extrapolated},
@@ -226,6 +218,14 @@ class MetaReader {
 };
 
 }  // namespace
+
+std::string digest_of(std::string_view content) {
+  static constexpr const char* kDigits = "0123456789abcdef";
+  const std::uint64_t hash = fnv1a(content);
+  std::string text(16, '0');
+  for (std::size_t i = 0; i < text.size(); ++i) text[i] = kDigits[(hash >> (60 - 4 * i)) & 15u];
+  return text;
+}
 
 ProfileMeta read_profile_meta(const std::string& folder, const std::string& profile_name) {
   return MetaReader(folder, profile_name).read();

@@ -32,6 +32,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "calibration/profile.h"
@@ -61,6 +62,9 @@ struct ProfileMeta {
   Interconnect interconnect = Interconnect::nvlink;
   Provenance provenance;
 };
+
+// FNV-1a 64, hex.
+std::string digest_of(std::string_view content);
 
 // Reads <folder>/meta.yaml and digests the tables it names. Throws InputError.
 ProfileMeta read_profile_meta(const std::string& folder, const std::string& profile_name);

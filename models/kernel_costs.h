@@ -59,6 +59,9 @@ class KernelCosts {
   virtual const LaunchLaw& launch() const = 0;
   virtual const PowerStates& power_states() const = 0;
   virtual const ClockLaw& clock() const;  // unknown unless the profile has one
+  // A step that computes prompts takes this many times the sum of its prices: what an engine's own
+  // log says about its prefill (calibration/corrected_profile.h).
+  virtual double prefill_time() const { return 1; }
 };
 
 }  // namespace plateau

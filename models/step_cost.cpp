@@ -31,7 +31,33 @@ Launch eager_launch(const LaunchLaw& law, const Estimate& ops, double calls, dou
   return launch;
 }
 
+Launch launch_of(const LaunchLaw& law, bool graph, const Estimate& ops, double calls,
+                 double kernels, double layers) {
+  return graph ? graph_launch(law, calls, layers) : eager_launch(law, ops, calls, kernels, layers);
+}
+
 }  // namespace
+
+Estimate launch_time(const LaunchLaw& law, bool graph, const Estimate& ops, double calls,
+                     double kernels, double layers) {
+  return launch_of(law, graph, ops, calls, kernels, layers).seconds;
+}
+
+StepCost scaled(const StepCost& step, double factor) {
+  if (factor == 1) return step;
+  StepCost result = step;
+  for (PartCost& part : result.parts) {
+    part.seconds *= factor;
+    part.joules *= factor;
+  }
+  for (double& seconds : result.clock_seconds) seconds *= factor;
+  for (double& seconds : result.source_seconds) seconds *= factor;
+  for (double* value : {&result.seconds, &result.joules, &result.busy_seconds, &result.low_seconds,
+                        &result.high_seconds, &result.low_joules, &result.high_joules}) {
+    *value *= factor;
+  }
+  return result;
+}
 
 StepCost step_cost(const std::vector<OpCall>& ops, const KernelCosts& costs, bool graph, int layers,
                    std::vector<OpLine>* lines) {
@@ -55,8 +81,7 @@ StepCost step_cost(const std::vector<OpCall>& ops, const KernelCosts& costs, boo
     kernels += call.count * call.kernels;
     if (lines != nullptr) lines->push_back({call, each});
   }
-  const Launch launch = graph ? graph_launch(costs.launch(), calls, layers)
-                              : eager_launch(costs.launch(), sum, calls, kernels, layers);
+  const Launch launch = launch_of(costs.launch(), graph, sum, calls, kernels, layers);
   step[Part::launch].seconds = launch.seconds.value;
   const Estimate& gap_watts = costs.power_states().host_gap;
   step[Part::launch].joules = launch.seconds.value * gap_watts.value;

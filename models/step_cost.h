@@ -30,6 +30,14 @@ struct StepCost {
   const PartCost& operator[](Part part) const { return parts[static_cast<std::size_t>(part)]; }
 };
 
+// What launching adds to operations that take `ops` together: gaps between kernels or, eager, the
+// time by which the CPU is late. `kernels` counts launches, `calls` operations of the step's list.
+Estimate launch_time(const LaunchLaw& law, bool graph, const Estimate& ops, double calls,
+                     double kernels, double layers);
+
+// Every time of the step, and so its energy, times a factor; watts stay.
+StepCost scaled(const StepCost& step, double factor);
+
 struct OpLine {  // one row of `plateau step`
   OpCall call;
   OpCost each;

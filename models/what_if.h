@@ -60,6 +60,7 @@ class WhatIfCosts : public KernelCosts {
   const LaunchLaw& launch() const override { return launch_; }
   const PowerStates& power_states() const override { return measured_->power_states(); }
   const ClockLaw& clock() const override { return measured_->clock(); }
+  double prefill_time() const override { return measured_->prefill_time(); }
 
  private:
   double collective_factor(const OpCall& call, double seconds) const;

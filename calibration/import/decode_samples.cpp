@@ -3,22 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "calibration/import/series_reader.h"
+
 namespace plateau::imports {
 namespace {
 
-// Reads cells of a series by name; a column that the series lacks is missing in every row.
-class Reader {
- public:
-  explicit Reader(const Series& series) : series_(series) {}
-  std::optional<double> operator()(const Series::Row& row, const char* column) const {
-    const std::optional<std::size_t> at = series_.find(column);
-    return at ? row.number(*at) : std::nullopt;
-  }
-
- private:
-  const Series& series_;
-};
-
+using Reader = SeriesReader;
 using Place = std::pair<int, std::int64_t>;  // file, line
 
 // Sorted places of the records that spoil a window.
@@ -60,18 +50,22 @@ class SglangSamples {
                     read(row, "kv_used_tokens"),
                     read(row, "local_s")};
     const int rank = static_cast<int>(read(row, "dp_rank").value_or(-1));
-    auto& before = before_[{row.file, rank}];
+    auto& last = before_[{row.file, rank}];
+    const std::optional<DecodeLine> before = std::exchange(last, line);
     const std::optional<DropReason> reason = reason_to_drop(line, before);
-    before = line;
     if (reason) {
       out_.dropped.push_back({row.file, row.line, *reason});
       return;
     }
     const std::optional<double> graph = read(row, "cuda_graph");
-    out_.samples.push_back(
-        {StepSource::sglang_decode_line, row.file, row.line, rank, *line.running, line.held,
-         *line.running * read(row, "accept_len_tokens").value_or(1) / *line.throughput,
-         graph ? std::optional<bool>(*graph != 0) : std::nullopt});
+    DecodeSample sample{StepSource::sglang_decode_line, row.file, row.line, rank, *line.running};
+    sample.held_tokens = line.held;
+    sample.held_before = before->held;
+    sample.step_s = *line.running * read(row, "accept_len_tokens").value_or(1) / *line.throughput;
+    sample.start_s = before->local_s;
+    sample.end_s = line.local_s;
+    if (graph) sample.cuda_graph = *graph != 0;
+    out_.samples.push_back(sample);
   }
 
  private:
@@ -97,10 +91,27 @@ class SglangSamples {
   std::map<std::pair<int, int>, std::optional<DecodeLine>> before_;  // by (file, rank)
 };
 
+// Tokens held, by the share of the pool in use and the pool's size.
+class UsedPool {
+ public:
+  explicit UsedPool(const Measurement& measurement) {
+    const Fact* pool = measurement.fact("kv_capacity_tokens");
+    if (pool != nullptr) tokens_ = pool->number;
+  }
+  std::optional<double> held(const Series::Row& row, const Reader& read) const {
+    const std::optional<double> used = read(row, "kv_usage_pct");
+    return tokens_ && used ? std::optional(*used / 100 * *tokens_) : std::nullopt;
+  }
+
+ private:
+  std::optional<double> tokens_;
+};
+
 void add_iterations(const Measurement& measurement, DecodeSamples& out) {
   const Series* series = measurement.find("iterations");
   if (series == nullptr) return;
   const Reader read(*series);
+  const UsedPool pool(measurement);
   series->for_each([&](const Series::Row& row) {
     const auto drop = [&](DropReason reason) {
       out.dropped.push_back({row.file, row.line, reason});
@@ -112,15 +123,18 @@ void add_iterations(const Measurement& measurement, DecodeSamples& out) {
     if (read(row, "dummy")) return drop(DropReason::dummy);
     if (*prompts > 0) return drop(DropReason::prefill);
     if (*running <= 0) return drop(DropReason::nothing_ran);
-    out.samples.push_back({StepSource::vllm_iteration, row.file, row.line, -1, *running,
-                           std::nullopt, *step_ms / 1000, std::nullopt});
+    DecodeSample sample{StepSource::vllm_iteration, row.file, row.line, -1, *running};
+    sample.held_tokens = pool.held(row, read);
+    sample.step_s = *step_ms / 1000;
+    out.samples.push_back(sample);
   });
 }
 
 // vLLM's statistics and the acceptance line that stands behind each, when speculation runs.
 class VllmStatistics {
  public:
-  VllmStatistics(const Measurement& measurement, DecodeSamples& out) : out_(out) {
+  VllmStatistics(const Measurement& measurement, DecodeSamples& out)
+      : out_(out), pool_(measurement) {
     if (const Series* spec = measurement.find("spec_decoding")) {
       const Reader read(*spec);
       spec->for_each([&](const Series::Row& row) {
@@ -138,6 +152,8 @@ class VllmStatistics {
     const int engine = static_cast<int>(read(row, "engine").value_or(-1));
     auto& before = before_[{row.file, engine}];
     const auto counts = std::pair(running, waiting);
+    const std::optional<double> now = time_of(row, read);
+    const std::optional<double> then = std::exchange(times_[{row.file, engine}], now);
     const std::optional<std::pair<std::optional<double>, std::optional<double>>> last =
         std::exchange(before, counts);
     const auto drop = [&](DropReason reason) {
@@ -158,12 +174,25 @@ class VllmStatistics {
       }
       accepted = near->second;
     }
-    out_.samples.push_back({StepSource::vllm_statistics, row.file, row.line, engine, *running,
-                            std::nullopt, *running * accepted / *throughput, std::nullopt});
+    DecodeSample sample{StepSource::vllm_statistics, row.file, row.line, engine, *running};
+    sample.held_tokens = pool_.held(row, read);
+    sample.step_s = *running * accepted / *throughput;
+    sample.start_s = then;
+    sample.end_s = now;
+    out_.samples.push_back(sample);
   }
 
  private:
+  static std::optional<double> time_of(const Series::Row& row, const Reader& read) {
+    for (const char* column : {"year_s", "local_s", "epoch_s", "run_s"}) {
+      if (const auto time = read(row, column)) return time;
+    }
+    return std::nullopt;
+  }
+
+  std::map<std::pair<int, int>, std::optional<double>> times_;
   DecodeSamples& out_;
+  UsedPool pool_;
   std::map<Place, double> acceptance_;
   std::map<std::pair<int, int>,
            std::optional<std::pair<std::optional<double>, std::optional<double>>>>
@@ -179,11 +208,52 @@ void add_step_times(const Measurement& measurement, DecodeSamples& out) {
     const std::optional<double> step = read(row, "step_s");
     const bool good = batch && step && *batch > 0 && *step > 0;
     if (!good) return out.dropped.push_back({row.file, row.line, DropReason::incomplete});
-    out.samples.push_back({StepSource::sglang_step_time, row.file, row.line,
-                           static_cast<int>(read(row, "dp_rank").value_or(-1)), *batch,
-                           std::nullopt, *step, std::nullopt});
+    DecodeSample sample{StepSource::sglang_step_time, row.file, row.line,
+                        static_cast<int>(read(row, "dp_rank").value_or(-1)), *batch};
+    sample.step_s = *step;
+    out.samples.push_back(sample);
   });
 }
+
+// Rows of a step trace in the order they ran.
+class StepTrace {
+ public:
+  explicit StepTrace(DecodeSamples& out) : out_(out) {}
+
+  void row(const Series::Row& row, const Reader& read) {
+    const bool decode = read.word(row, "phase") == "decode";
+    const std::optional<double> start = read(row, "run_s");
+    if (decode && last_ && last_->file == row.file && start && last_->start_s &&
+        *start > *last_->start_s) {
+      DecodeSample period = *last_;
+      period.step_s = *start - *last_->start_s;
+      period.host_included = true;
+      out_.samples.push_back(period);
+    }
+    last_.reset();
+    if (decode) step(row, read, start);
+  }
+
+ private:
+  void step(const Series::Row& row, const Reader& read, const std::optional<double>& start) {
+    const std::optional<double> requests = read(row, "requests");
+    const std::optional<double> step_ms = read(row, "step_ms");
+    if (!requests || !step_ms || *requests <= 0 || *step_ms <= 0) {
+      return out_.dropped.push_back({row.file, row.line, DropReason::incomplete});
+    }
+    DecodeSample sample{StepSource::step_trace, row.file, row.line, -1, *requests};
+    sample.held_tokens = read(row, "tokens");
+    sample.step_s = *step_ms / 1000;
+    sample.host_included = false;
+    sample.start_s = start;
+    if (start) sample.end_s = *start + sample.step_s;
+    out_.samples.push_back(sample);
+    last_ = sample;
+  }
+
+  DecodeSamples& out_;
+  std::optional<DecodeSample> last_;
+};
 
 }  // namespace
 
@@ -222,6 +292,11 @@ DecodeSamples decode_step_samples(const Measurement& measurement) {
     VllmStatistics samples(measurement, out);
     const Reader read(*stats);
     stats->for_each([&](const Series::Row& row) { samples.row(row, read); });
+  }
+  if (const Series* steps = measurement.find("steps")) {
+    StepTrace trace(out);
+    const Reader read(*steps);
+    steps->for_each([&](const Series::Row& row) { trace.row(row, read); });
   }
   add_iterations(measurement, out);
   add_step_times(measurement, out);

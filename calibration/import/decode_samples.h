@@ -7,8 +7,10 @@
 // no prefill and no retraction stands between, the number of running requests is that of the line
 // before, and the tokens held did not shrink (same number, other requests). vLLM's iteration lines
 // give a step each; its 10 s statistics do when no prompt token ran and running and waiting stayed.
-// SGLang's step_time_dict is taken as it is. Wrong by the rounding of the throughput and, under the
-// overlap schedule, by the request that finishes one step late.
+// SGLang's step_time_dict is taken as it is. A step trace gives the GPU's time of each decode step,
+// and, where another decode step follows, the time from start to start, host included. Wrong by the
+// rounding of the throughput and, under the overlap schedule, by the request that finishes one step
+// late.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +27,8 @@ enum class StepSource : std::uint8_t {
   sglang_decode_line,
   sglang_step_time,
   vllm_iteration,
-  vllm_statistics
+  vllm_statistics,
+  step_trace
 };
 
 struct DecodeSample {
@@ -34,9 +37,13 @@ struct DecodeSample {
   std::int64_t line = 0;
   int dp_rank = -1;  // -1: not stated
   double running_requests = 0;
-  std::optional<double> held_tokens;  // KV tokens in use, of the rank
+  std::optional<double> held_tokens{};  // KV tokens in use at the window's end, of the rank
+  std::optional<double> held_before{};  // at its start
   double step_s = 0;
-  std::optional<bool> cuda_graph;
+  bool host_included = true;        // step_s counts the host's work between steps
+  std::optional<double> start_s{};  // the window, on the file's clock
+  std::optional<double> end_s{};
+  std::optional<bool> cuda_graph{};
 };
 
 enum class DropReason : std::uint8_t {

@@ -7,7 +7,6 @@
 #include "calibration/import/import.h"
 
 namespace plateau::imports {
-namespace {
 
 std::string time_text(Clock clock, double seconds) {
   if (clock == Clock::run) return fmt::format("{:.3f} s", seconds);
@@ -33,6 +32,8 @@ std::string time_text(Clock clock, double seconds) {
   return fmt::format("{} {:02}:{:02}:{:02}", date, of_day / 3600, of_day / 60 % 60, of_day % 60);
 }
 
+namespace {
+
 const char* zone_of(Clock clock) {
   switch (clock) {
     case Clock::epoch:
@@ -53,8 +54,7 @@ std::string file_text(const FileReport& report) {
   text += fmt::format("\n  {} records", report.rows);
   if (report.gpus > 0) text += fmt::format(", {} GPUs or ranks", report.gpus);
   if (report.first_s) {
-    text += fmt::format(", {} to {} ({})", time_text(report.clock, *report.first_s),
-                        time_text(report.clock, *report.last_s), zone_of(report.clock));
+    text += fmt::format(", {} ({})", span_text(report), zone_of(report.clock));
   }
   text += "\n";
   for (const Ignored& ignored : report.ignored) {
@@ -74,6 +74,17 @@ std::string fact_text(const Measurement& measurement, const char* name, const ch
 }
 
 }  // namespace
+
+std::string span_text(const FileReport& report) {
+  if (!report.first_s) return "";
+  return time_text(report.clock, *report.first_s) + " to " +
+         time_text(report.clock, *report.last_s);
+}
+
+std::string last_date(const FileReport& report) {
+  const bool dated = report.clock == Clock::epoch || report.clock == Clock::local;
+  return dated && report.last_s ? time_text(report.clock, *report.last_s).substr(0, 10) : "";
+}
 
 std::string describe(const Measurement& measurement) {
   std::string text;

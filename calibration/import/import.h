@@ -27,4 +27,9 @@ void import_source(const OpenBytes& open, const std::vector<std::string>& column
 // What the command prints: per file what was recognised, taken, ignored and why.
 std::string describe(const Measurement& measurement);
 
+// "2026-11-30 10:00:00", as the clock tells it; "12.500 s" of the run.
+std::string time_text(Clock clock, double seconds);
+std::string span_text(const FileReport& report);  // "" when the file tells no time
+std::string last_date(const FileReport& report);  // "2026-11-30"; "" when no date is told
+
 }  // namespace plateau::imports

@@ -87,8 +87,9 @@ int calibrate_command(const CalibrateArguments& arguments, const Terminal& termi
   request.licence = arguments.licence;
   request.date = arguments.date;
   const FitSummary summary = fit_profile(request);
-  if (!arguments.json.empty()) write_json(to_json(summary), arguments.json, terminal);
-  if (arguments.json != "-") *terminal.out << to_text(summary);
+  const std::string& json = arguments.common.json;
+  if (!json.empty()) write_json(to_json(summary), json, terminal);
+  if (json != "-") *terminal.out << to_text(summary);
   return kDone;
 }
 

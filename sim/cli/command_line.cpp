@@ -258,29 +258,91 @@ class CommandLine {
   }
 
   void add_calibrate() {
-    CLI::App* command =
-        app_.add_subcommand("calibrate", "Fit a calibration profile to published kernel tables");
+    CLI::App* command = app_.add_subcommand(
+        "calibrate", "Fit a profile: to a deployment's own logs, or to published kernel tables");
+    add_calibrate_measured(command);
+    add_calibrate_tables(command);
+    command->add_option("--into", calibrate_.into, "Folder of profiles (default: the shipped ones)")
+        ->type_name("FOLDER");
+    add_json(command, &calibrate_.common.json);
+    command->callback([this] {
+      const bool logs = !calibrate_.measured.empty();
+      if (!logs && calibrate_.tables.empty()) {
+        throw CLI::RequiredError("--scenario with --measured, or a folder of kernel tables");
+      }
+      if (!logs) check_tables();
+      chosen_ = [this, logs] {
+        return logs ? calibrate_measured_command(calibrate_, terminal_)
+                    : calibrate_command(calibrate_, terminal_);
+      };
+    });
+  }
+
+  void add_calibrate_measured(CLI::App* command) {
+    CLI::Option* scenario =
+        command->add_option("--scenario", calibrate_.scenario, "Scenario of the measured run");
+    scenario->type_name("FILE");
+    CLI::Option* measured = command->add_option(
+        "--measured", calibrate_.measured,
+        "Server logs, step traces, power logs and benchmark results of that run");
+    measured->type_name("FILE")->needs(scenario);
+    scenario->needs(measured);
+    command
+        ->add_option("--offset", calibrate_.offsets,
+                     "Seconds to add to the clock of a file: --offset power.csv=-3600")
+        ->type_name("FILE=SECONDS")
+        ->allow_extra_args(false);
+    command
+        ->add_option("--utc-offset", calibrate_.utc_offset_h,
+                     "Hours that the logs' local time is ahead of UTC")
+        ->type_name("HOURS")
+        ->check(CLI::Range(-14.0, 14.0));
+    command
+        ->add_option("--columns", calibrate_.columns,
+                     "Names with units of a monitor CSV without a header")
+        ->delimiter(',')
+        ->type_name("NAMES")
+        ->allow_extra_args(false);
+    command->add_option("--name", calibrate_.name, "Name of the profile (default: the scenario's)")
+        ->type_name("NAME");
+    command
+        ->add_option("--out", calibrate_.out,
+                     "Write a scenario that uses the profile and the logged KV pool")
+        ->type_name("FILE");
+    command->add_option("--svg", calibrate_.svg, "Plot the residuals")->type_name("FILE");
+    add_sets(command, &calibrate_.common);
+    command->add_flag("--strict", calibrate_.common.strict,
+                      "A contradiction is a refusal: exit code 3");
+    command->add_flag("--quiet", calibrate_.common.quiet, "Print nothing");
+  }
+
+  void add_calibrate_tables(CLI::App* command) {
     command->add_option("tables", calibrate_.tables, "Folder of tables: SYSTEM/ENGINE/OP.csv.gz")
-        ->required()
         ->type_name("FOLDER");
     const auto add = [&](const char* name, std::string* value, const char* description) {
-      return command->add_option(name, *value, description)->type_name("TEXT");
+      command->add_option(name, *value, description)->type_name("TEXT");
     };
-    add("--system", &calibrate_.system, "Folder of the tables, e.g. rtx_pro_6000_server")
-        ->required();
-    add("--engine", &calibrate_.engine, "Engine and version of the tables, e.g. sglang-0.5.14")
-        ->required();
-    add("--nccl", &calibrate_.nccl, "Collectives, e.g. nccl-2.29.2")->required();
-    add("--device", &calibrate_.device, "Device of the profile, with a device.yaml")->required();
+    add("--system", &calibrate_.system, "Folder of the tables, e.g. rtx_pro_6000_server");
+    add("--engine", &calibrate_.engine, "Engine and version of the tables, e.g. sglang-0.5.14");
+    add("--nccl", &calibrate_.nccl, "Collectives, e.g. nccl-2.29.2");
+    add("--device", &calibrate_.device, "Device of the profile, with a device.yaml");
     add("--borrow", &calibrate_.borrow_from,
         "Engine whose tables stand in where this one has none");
-    add("--into", &calibrate_.into, "Folder of profiles (default: the shipped ones)");
-    add("--source", &calibrate_.source, "Where the tables come from")->required();
-    add("--licence", &calibrate_.licence, "Their licence")->required();
-    add("--date", &calibrate_.date, "Their date")->required();
-    add_json(command, &calibrate_.json);
-    command->callback(
-        [this] { chosen_ = [this] { return calibrate_command(calibrate_, terminal_); }; });
+    add("--source", &calibrate_.source, "Where the tables come from");
+    add("--licence", &calibrate_.licence, "Their licence");
+    add("--date", &calibrate_.date, "Their date");
+  }
+
+  // What tables need and logs do not.
+  void check_tables() const {
+    const std::pair<const char*, const std::string*> needed[] = {
+        {"--system", &calibrate_.system}, {"--engine", &calibrate_.engine},
+        {"--nccl", &calibrate_.nccl},     {"--device", &calibrate_.device},
+        {"--source", &calibrate_.source}, {"--licence", &calibrate_.licence},
+        {"--date", &calibrate_.date}};
+    for (const auto& [name, value] : needed) {
+      if (value->empty()) throw CLI::RequiredError(name);
+    }
   }
 
   void add_import() {

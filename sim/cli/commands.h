@@ -110,6 +110,17 @@ struct ListArguments {
 int list_command(const ListArguments& arguments, const Terminal& terminal);
 
 struct CalibrateArguments {
+  // From the logs of a deployment
+  std::string scenario;
+  std::vector<std::string> measured;  // files
+  std::vector<std::string> columns;   // names with units, for monitor CSV without a header
+  std::vector<std::string> offsets;   // FILE=SECONDS to add to a file's clock
+  std::optional<double> utc_offset_h;
+  std::string name;  // of the profile; "": after the scenario
+  std::string out;   // scenario that uses it; "": none
+  std::string svg;
+  CommonOptions common;  // sets, json, strict, quiet
+  // From kernel tables
   std::string tables;  // folder
   std::string system;  // folder of the tables that holds this device
   std::string engine;
@@ -120,8 +131,8 @@ struct CalibrateArguments {
   std::string source;
   std::string licence;
   std::string date;
-  std::string json;
 };
+int calibrate_measured_command(const CalibrateArguments& arguments, const Terminal& terminal);
 int calibrate_command(const CalibrateArguments& arguments, const Terminal& terminal);
 
 struct ValidateArguments {

@@ -53,7 +53,14 @@ ProfileOptions profile_options(const Scenario& scenario, const std::string& data
 
 std::shared_ptr<const Profile> load_profile_of(const Scenario& scenario,
                                                const std::string& data_dir) {
-  return load_profile(profile_options(scenario, data_dir));
+  std::shared_ptr<const Profile> profile = load_profile(profile_options(scenario, data_dir));
+  const std::string& device = profile->device().name;
+  if (is_profile_path(scenario.calibration.profile) && device != scenario.hardware.device) {
+    throw InputError(Problem{scenario.file, 0, 0, "calibration.profile",
+                             "is of " + device + ", not of " + scenario.hardware.device,
+                             "name a profile of this device"});
+  }
+  return profile;
 }
 
 ExpertRouting make_routing(const Scenario& scenario) {
@@ -141,12 +148,18 @@ std::vector<OpLine> Deployment::price(const StepShape& shape) {
   std::vector<OpLine> lines;
   step_cost(step_ops(scenario_.model, placement_, shape, expert_load(shape.tokens())), costs_,
             shape.graph, scenario_.model.layers, &lines);
+  for (OpLine& line : lines) line.each.seconds = line.each.seconds * prefill_time(shape);
   return lines;
 }
 
 StepCost Deployment::cost_if(const StepShape& shape, const ExpertLoad& load) const {
-  return step_cost(step_ops(scenario_.model, placement_, shape, load), costs_, shape.graph,
-                   scenario_.model.layers);
+  return scaled(step_cost(step_ops(scenario_.model, placement_, shape, load), costs_, shape.graph,
+                          scenario_.model.layers),
+                prefill_time(shape));
+}
+
+double Deployment::prefill_time(const StepShape& shape) const {
+  return shape.prefill_tokens > 0 ? costs_.prefill_time() : 1;
 }
 
 ExpertLoad Deployment::expert_load(double tokens) {

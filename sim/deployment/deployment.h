@@ -52,6 +52,7 @@ class Deployment : public StepTimer {
 
  private:
   void check_clock();
+  double prefill_time(const StepShape& shape) const;
 
   Scenario scenario_;
   std::shared_ptr<const Profile> profile_;

@@ -25,6 +25,7 @@ class RememberedCosts : public Profile {
   const LaunchLaw& launch() const override { return profile_->launch(); }
   const PowerStates& power_states() const override { return profile_->power_states(); }
   const ClockLaw& clock() const override { return profile_->clock(); }
+  double prefill_time() const override { return profile_->prefill_time(); }
   const Provenance& provenance() const override { return profile_->provenance(); }
   const std::vector<std::string>& warnings() const override { return profile_->warnings(); }
   const std::shared_ptr<const Profile>& wrapped() const { return profile_; }

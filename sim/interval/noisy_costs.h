@@ -29,6 +29,7 @@ class NoisyCosts : public Profile {
   const LaunchLaw& launch() const override { return launch_; }
   const PowerStates& power_states() const override { return power_; }
   const ClockLaw& clock() const override { return profile_->clock(); }
+  double prefill_time() const override { return profile_->prefill_time(); }
   const Provenance& provenance() const override { return profile_->provenance(); }
   const std::vector<std::string>& warnings() const override { return profile_->warnings(); }
 

@@ -155,6 +155,10 @@ class ScenarioReader {
   void read_calibration() {
     CalibrationConfig& calibration = scenario_.calibration;
     calibration.profile = calibration_.required<std::string>("profile");
+    calibration.board = calibration_.optional<std::string>("board").value_or("");
+    const auto attention = calibration_.choose("attention", {"table", "kv_bandwidth"});
+    calibration.attention = attention == 1 ? "kv_bandwidth" : "table";
+    if (is_profile_path(calibration.profile)) return locate_profile();
     const std::string& device = scenario_.hardware.device;
     const std::size_t slash = calibration.profile.find('/');
     if (slash == std::string::npos && !calibration.profile.empty()) {
@@ -164,10 +168,19 @@ class ScenarioReader {
       calibration_.complain("profile", "is of another device than hardware.device, " + device,
                             "write " + device + "/...");
     }
-    calibration.board = calibration_.optional<std::string>("board").value_or("");
-    const auto attention = calibration_.choose("attention", {"table", "kv_bandwidth"});
-    calibration.attention = attention == 1 ? "kv_bandwidth" : "table";
     if (!options_.data_dir.empty()) check_profile();
+  }
+
+  // A profile of the user's own, named by its folder as seen from the file that names it.
+  void locate_profile() {
+    std::string& profile = scenario_.calibration.profile;
+    const std::filesystem::path path =
+        std::filesystem::path(path_from(*calibration_.raw("profile"), profile)).lexically_normal();
+    profile = is_profile_path(path.string()) ? path.string() : "./" + path.string();
+    std::error_code error;
+    if (options_.data_dir.empty() || std::filesystem::exists(path / "meta.yaml", error)) return;
+    calibration_.complain("profile", "there is no " + profile + "/meta.yaml",
+                          "plateau calibrate --measured writes such a folder");
   }
 
   // The names against the folders of calibration/data, here, where the place of each name is known.
