@@ -36,13 +36,14 @@ std::string engine_of(const std::string& profile) {
 
 }  // namespace
 
-std::vector<std::string> default_space(const Scenario& scenario, const ClockLaw& clock,
-                                       double power_limit_w,
+std::vector<std::string> default_space(const Scenario& scenario, const std::string& objective,
+                                       const ClockLaw& clock, double power_limit_w,
                                        const std::vector<std::string>& profiles) {
   const EngineConfig& engine = scenario.engine;
   std::vector<std::string> space = {list("engine.max_running_requests", batch_caps(scenario)),
                                     "engine.chunked_prefill_size=2048,4096,8192,16384",
                                     "engine.disable_cuda_graph=false,true"};
+  if (objective == "gpus") space.insert(space.begin(), "parallel.replicas=1,2,3,4,6,8");
   if (clock.known() && power_limit_w > 0) {
     std::vector<std::string> watts;
     for (const double share : {0.6, 0.7, 0.8, 0.9, 1.0})

@@ -32,19 +32,22 @@ class Estimator {
         output_(std::max(1.0, deployment.workload().mean_output())) {}
 
   PointEstimate run() {
-    const auto requests = static_cast<double>(deployment_.workload().requests());
+    // Replicas share the requests evenly; what follows is one of them.
+    replicas_ = deployment_.scenario().parallel.replicas;
+    const double requests =
+        std::ceil(static_cast<double>(deployment_.workload().requests()) / replicas_);
     const double page = limits_.page_tokens;
     const double pages = std::ceil((input_ + output_) / page);
     const double wall = std::max(
         1.0, std::floor(static_cast<double>(limits_.pool_tokens) / page / std::max(1.0, pages)));
     const bool open = deployment_.workload().open_loop();
-    load_ = open ? requests : deployment_.workload().clients();
+    load_ = open ? requests : std::ceil(deployment_.workload().clients() / replicas_);
     double n =
         std::floor(std::min({load_, static_cast<double>(limits_.max_running), wall, requests}));
     n = std::max(1.0, n);
-    const auto rate = deployment_.workload().arrival_rate();
-    if (open && rate) n = open_batch(n, *rate);
-    return figures(n, requests, open && rate ? *rate : 0);
+    const double rate = deployment_.workload().arrival_rate().value_or(0) / replicas_;
+    if (rate > 0) n = open_batch(n, rate);
+    return figures(n, requests, rate);
   }
 
  private:
@@ -118,10 +121,10 @@ class Estimator {
     }
     PointEstimate result;
     result.ok = true;
-    result.steps = steps;
-    fill(result.metrics, total, requests * output_);
+    result.steps = steps * replicas_;
+    fill(result.metrics, total, requests * output_ * replicas_);
     latencies(result.metrics, full, n, rate > 0 ? n : load_);
-    set(result.metrics, "request_rate", rate > 0 ? rate : requests / total.seconds);
+    set(result.metrics, "request_rate", replicas_ * (rate > 0 ? rate : requests / total.seconds));
     result.priced = priced_;
     return result;
   }
@@ -171,6 +174,7 @@ class Estimator {
   double input_;
   double output_;
   double load_ = 0;
+  double replicas_ = 1;
   int priced_ = 0;
 };
 

@@ -88,7 +88,8 @@ std::vector<std::string> space_of(const PlanRequest& request, const Scenario& sc
   std::vector<std::string> profiles;
   for (const ProfileName& name : list_profiles(request.options.data_dir))
     profiles.push_back(name.name);
-  return default_space(scenario, profile->clock(), profile->device().power_limit_w, profiles);
+  return default_space(scenario, request.goal.minimise, profile->clock(),
+                       profile->device().power_limit_w, profiles);
 }
 
 // "parallel.tp=2,4": per key the values of `points` that differ from those of `first`.

@@ -86,9 +86,9 @@ std::string plan_page(const PlanRequest& request, const PlanResult& result);
 // its source states one, else a placeholder.
 std::string launch_command(const Scenario& scenario, const std::string& model);
 
-// Keys and values to try when none are given.
-std::vector<std::string> default_space(const Scenario& scenario, const ClockLaw& clock,
-                                       double power_limit_w,
+// Keys and values to try when none are given; replicas where GPUs are what is asked for.
+std::vector<std::string> default_space(const Scenario& scenario, const std::string& objective,
+                                       const ClockLaw& clock, double power_limit_w,
                                        const std::vector<std::string>& profiles);
 
 }  // namespace plateau

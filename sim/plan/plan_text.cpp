@@ -136,17 +136,32 @@ class PlanText {
     if (!text.empty()) text_ += line + "\n";
   }
 
+  // Along the front; what all its points share says nothing.
+  std::vector<std::size_t> keys_that_differ() const {
+    std::vector<std::size_t> keys;
+    for (std::size_t k = 0; k < result_.space->keys().size(); ++k) {
+      const auto value = [&](const Candidate& run) { return result_.space->values(run.point)[k]; };
+      const bool differs = std::any_of(
+          result_.pareto.begin(), result_.pareto.end(),
+          [&](const Candidate& run) { return value(run) != value(result_.pareto.front()); });
+      if (differs) keys.push_back(k);
+    }
+    return keys;
+  }
+
   void front() {
     constexpr std::size_t kMost = 12;
     text_ +=
         fmt::format("\nPareto front of tok/s, watts and TPOT: {} points\n", result_.pareto.size());
     text_ += "    tok/s  W/GPU  TPOT p50 ms\n";
+    const std::vector<std::size_t> differing = keys_that_differ();
     for (std::size_t i = 0; i < std::min(kMost, result_.pareto.size()); ++i) {
       const Metrics& m = result_.pareto[i].metrics;
-      std::vector<std::string> sets = result_.space->values(result_.pareto[i].point);
-      for (std::size_t k = 0; k < sets.size(); ++k) {
+      const std::vector<std::string> values = result_.space->values(result_.pareto[i].point);
+      std::vector<std::string> sets;
+      for (const std::size_t k : differing) {
         const std::string& key = result_.space->keys()[k].key;
-        sets[k] = key.substr(key.rfind('.') + 1) + "=" + sets[k];
+        sets.push_back(key.substr(key.rfind('.') + 1) + "=" + values[k]);
       }
       words(pad_left(shown(at(m, "output_tok_per_s")), 9) +
                 pad_left(shown(at(m, "gpu_w_mean")), 7) +

@@ -92,7 +92,8 @@ class GuidedSearch {
     for (const std::int64_t point : wanted) {
       const auto at = static_cast<std::size_t>(point);
       if (done_[at] || !estimates_[at].ok) continue;
-      if (cost + estimates_[at].steps > left() && !result_.runs.empty()) continue;
+      const bool first = result_.runs.empty() && points.empty();  // one run at any price
+      if (cost + estimates_[at].steps > left() && !first) continue;
       cost += estimates_[at].steps;
       done_[at] = true;
       points.push_back(point);
