@@ -140,7 +140,7 @@ function ladder(b) {
 
 function bounds() {
   return [make("h3", {}, "Bounds that no run may break"),
-    table_of([["bound", "words"], ["of the run", ""], ["limit", ""], ["", "words"], ["rule", "words"]], R.bounds.map((bound) => [bound.name, num(bound.value), num(bound.limit),
+    table_of([["bound", "words"], ["of the run", ""], ["limit", ""], ["", "words"], ["rule", "words rule"]], R.bounds.map((bound) => [bound.name, num(bound.value), num(bound.limit),
       bound.holds ? "holds" : make("b", { style: "color:var(--mark)" }, "broken"), bound.rule]))];
 }
 
