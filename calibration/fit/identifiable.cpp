@@ -11,6 +11,9 @@ namespace {
 constexpr double kKnownShare = 0.5;  // of the band: a larger error identifies nothing
 constexpr double kAlike = 0.9;       // cosine of two slopes from which on they are one direction
 
+constexpr const char* kOutOfRange =
+    "the fit leaves its plausible range: the base does not describe these samples";
+
 double dot(const std::vector<double>& a, const std::vector<double>& b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
@@ -31,7 +34,10 @@ class Elimination {
     while (!free_.empty()) {
       const std::vector<std::size_t> failing = failing_in(fit);
       if (failing.empty()) break;
-      free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(least_of(failing, fit)));
+      const std::size_t least = least_of(failing, fit);
+      const bool known = fit.errors[least] <= kKnownShare * unknowns_[free_[least]].band;
+      if (known) result_.found[free_[least]].held_why = kOutOfRange;
+      free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(least));
       fit = fit_free();
     }
     finish(fit);
@@ -56,11 +62,17 @@ class Elimination {
         noise_);
   }
 
+  bool at_bound(std::size_t v, const RobustFit& fit) const {
+    const Unknown& u = unknowns_[free_[v]];
+    return fit.values[v] <= u.low || fit.values[v] >= u.high;
+  }
+
   // Positions in free_.
   std::vector<std::size_t> failing_in(const RobustFit& fit) const {
     std::vector<std::size_t> failing;
     for (std::size_t v = 0; v < free_.size(); ++v) {
-      if (!(fit.errors[v] <= kKnownShare * unknowns_[free_[v]].band)) failing.push_back(v);
+      if (!(fit.errors[v] <= kKnownShare * unknowns_[free_[v]].band) || at_bound(v, fit))
+        failing.push_back(v);
     }
     return failing;
   }
@@ -128,8 +140,8 @@ class Elimination {
       result_.values[free_[v]] = fit.values[v];
     }
     for (std::size_t i = 0; i < unknowns_.size(); ++i) {
-      if (std::find(free_.begin(), free_.end(), i) == free_.end())
-        result_.found[i].held_why = why(i, fit);
+      const bool free = std::find(free_.begin(), free_.end(), i) != free_.end();
+      if (!free && result_.found[i].held_why.empty()) result_.found[i].held_why = why(i, fit);
     }
     result_.residuals = fit.residuals;
     result_.scale = fit.scale;

@@ -5,7 +5,8 @@
 // that the data know it better than the base does. While one is not, the unknown that matters least
 // among those that fail is held at its base and the rest is fitted again; "matters" is how far its
 // band moves the residuals. So of two that the data cannot tell apart the one that the base leaves
-// more open is fitted, and the report says which other one it stands for.
+// more open is fitted, and the report says which other one it stands for. An unknown that the fit
+// drives to a bound is held as well: it takes up what something else does.
 #pragma once
 
 #include <string>

@@ -44,6 +44,7 @@ class EngineCheck {
       : measurement_(measurement), deployment_(deployment), result_(result) {}
 
   void run() {
+    engine();
     pool();
     limit("max_running_requests", deployment_.engine().limits.max_running, "running requests");
     limit("chunked_prefill_tokens", deployment_.engine().limits.chunk_tokens,
@@ -58,6 +59,15 @@ class EngineCheck {
 
   void key(const char* name, std::string value) {
     result_->engine_keys.emplace_back(name, std::move(value));
+  }
+
+  void engine() {
+    const bool vllm = std::any_of(result_->files.begin(), result_->files.end(),
+                                  [](const UsedFile& file) { return file.engine == "vllm"; });
+    if (!vllm || deployment_.engine().scheduler != "sglang") return;
+    result_->contradictions.emplace_back(
+        "the log is of vLLM, the scenario simulates SGLang's scheduler: step times and watts carry "
+        "over, waiting and batches do not");
   }
 
   void pool() {

@@ -13,6 +13,7 @@ namespace {
 using imports::DecodeSample;
 
 constexpr double kStepNoise = 0.003;  // relative, of a step averaged over a window
+constexpr double kMostRunning = 1e5;
 
 // Tokens the batch holds over the window. A log counts pages in use: half a page too many for each
 // request.
@@ -34,6 +35,22 @@ StepShape shape_of(const Deployment& deployment, const DecodeSample& sample, dou
     if (!shape.graph) shape.decode_padded = sample.running_requests;
   }
   return shape;
+}
+
+// Without those of more requests than any engine runs.
+std::vector<DecodeSample> plausible(const std::vector<DecodeSample>& samples,
+                                    CalibrationResult* result) {
+  std::vector<DecodeSample> kept;
+  for (const DecodeSample& sample : samples) {
+    if (sample.running_requests <= kMostRunning) kept.push_back(sample);
+  }
+  if (kept.size() < samples.size()) {
+    result->notes.push_back(
+        fmt::format("{} decode samples of more than {:.0f} running requests "
+                    "were left out",
+                    samples.size() - kept.size(), kMostRunning));
+  }
+  return kept;
 }
 
 std::vector<DecodeSample> thinned(const std::vector<DecodeSample>& samples,
@@ -72,7 +89,7 @@ bool overlaps(const Deployment& deployment) {
 
 Stage decode_stage(const imports::DecodeSamples& samples, Deployment& deployment,
                    CalibrationResult* result) {
-  const std::vector<DecodeSample> kept = thinned(samples.samples, result);
+  const std::vector<DecodeSample> kept = thinned(plausible(samples.samples, result), result);
   note_graphs(deployment, kept, result);
   const double assumed =
       deployment.workload().mean_input() + 0.5 * deployment.workload().mean_output();

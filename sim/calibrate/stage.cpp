@@ -14,15 +14,21 @@ namespace {
 
 constexpr std::size_t kBlocks = 4;
 constexpr std::size_t kLeastPerBlock = 2;
-constexpr double kLeast = 0.02;  // bounds of a factor
-constexpr double kMost = 50;
+constexpr double kScale = 10;  // a factor on all of a kind of step is within this, either way
+constexpr double kShape = 3;   // one on a part of the step
+
+bool scales_all(Correction c) {
+  return c == Correction::kernel_time || c == Correction::collective_time ||
+         c == Correction::prefill_time;
+}
 
 using Indices = std::vector<std::size_t>;
 
 Unknown unknown_of(Correction correction, const Base& base, double from) {
   const CorrectionKey& key = key_of(correction);
   const double band = base.bands[correction];
-  if (!key.dimension) return {key.key, from, band, kLeast, kMost};
+  const double most = scales_all(correction) ? kScale : kShape;
+  if (!key.dimension) return {key.key, from, band, from / most, from * most};
   return {key.key, from, band, 0, from + 1000 * band};
 }
 
@@ -52,6 +58,23 @@ CorrectionValues with(const Stage& stage, CorrectionValues values, const Identif
 
 double error_pct(const Stage& stage, std::size_t i, const CorrectionValues& values) {
   return 100 * std::abs(stage.predict(i, values) / stage.samples[i].measured - 1);
+}
+
+double mean_error(const Stage& stage, const Indices& samples, const CorrectionValues& values) {
+  double sum = 0;
+  for (const std::size_t i : samples) sum += error_pct(stage, i, values);
+  return samples.empty() ? 0 : sum / static_cast<double>(samples.size());
+}
+
+// A fit that predicts what it was not fitted on no better than what was known before.
+void hold_all(const Stage& stage, const CorrectionValues& before, Identified* fit) {
+  for (std::size_t i = 0; i < stage.unknowns.size(); ++i) {
+    fit->values[i] = before[stage.unknowns[i]];
+    Found& found = fit->found[i];
+    if (!found.held())
+      found.held_why = "fitted, it predicts samples left out no better than the base does";
+    found = {fit->values[i], 0, 0, found.held_why};
+  }
 }
 
 struct Part {
@@ -113,11 +136,6 @@ void keep_parameters(const Stage& stage, const Identified& fit, const Base& base
     const Correction c = stage.unknowns[i];
     result->parameters.push_back(
         {c, found.value, found.error, base.values[c], found.samples, found.held_why});
-    const Unknown bounds = unknown_of(c, base, base.values[c]);
-    if (!found.held() && (found.value <= bounds.low || found.value >= bounds.high)) {
-      result->notes.push_back(fmt::format(
-          "{} stands at its bound: the base profile does not describe these steps", key_of(c).key));
-    }
   }
 }
 
@@ -135,8 +153,7 @@ Base base_of(const KernelCosts& profile) {
   base.bands[Correction::prefill_time] = 0.5;
   base.bands[Correction::host_step] =
       std::max({own(launch.host_step), 0.5 * launch.host_step.value, 0.5e-3});
-  base.bands[Correction::host_request] =
-      std::max({own(launch.host_request), 0.5 * launch.host_request.value, 5e-6});
+  base.bands[Correction::host_request] = std::max(0.5 * launch.host_request.value, 1.5e-6);
   base.bands[Correction::power_idle] = std::max(own(power.idle), 0.05 * power.idle.value);
   base.bands[Correction::power_wait] = std::max(own(power.wait), 0.05 * power.wait.value);
   base.bands[Correction::power_gain] = 0.15;  // boards of one type (models.md)
@@ -149,24 +166,25 @@ void fit_stage(const Stage& stage, const std::vector<UsedFile>& files, const Bas
   Indices all(stage.samples.size());
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
   const CorrectionValues before = *values;
-  const Identified fit = fit_on(stage, all, base, before);
-  *values = with(stage, before, fit);
-  keep_parameters(stage, fit, base, result);
+  Identified fit = fit_on(stage, all, base, before);
   FitQuality quantity;
   quantity.name = stage.quantity;
   quantity.samples = static_cast<int>(all.size());
+  cross_validate(stage, files, base, before, &quantity);
+  if (quantity.cross_mape_pct && *quantity.cross_mape_pct >= mean_error(stage, all, before))
+    hold_all(stage, before, &fit);
+  *values = with(stage, before, fit);
+  keep_parameters(stage, fit, base, result);
+  quantity.base_mape_pct = mean_error(stage, all, base.values);
+  quantity.fitted_mape_pct = mean_error(stage, all, *values);
   for (const std::size_t i : all) {
     const StageSample& sample = stage.samples[i];
-    const double error = error_pct(stage, i, *values);
-    quantity.base_mape_pct += error_pct(stage, i, base.values) / static_cast<double>(all.size());
-    quantity.fitted_mape_pct += error / static_cast<double>(all.size());
-    quantity.worst_pct = std::max(quantity.worst_pct, error);
+    quantity.worst_pct = std::max(quantity.worst_pct, error_pct(stage, i, *values));
     result->points.push_back({stage.quantity, sample.file, sample.line, sample.running,
                               sample.context, sample.measured * stage.to_report,
                               stage.predict(i, base.values) * stage.to_report,
                               stage.predict(i, *values) * stage.to_report});
   }
-  cross_validate(stage, files, base, before, &quantity);
   result->quantities.push_back(std::move(quantity));
 }
 

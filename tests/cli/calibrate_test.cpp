@@ -15,7 +15,11 @@ using namespace plateau::test;
 namespace {
 
 const std::string kRoot = PLATEAU_SOURCE_DIR;
-const std::string kScenario = kRoot + "/scenarios/h200-torch-bf16.yaml";
+// With a base that knows nothing of the trace.
+const std::string kScenario =
+    kRoot +
+    "/scenarios/h200-torch-bf16.yaml --set "
+    "calibration.profile=h200-sxm/sglang-0.5.14 --set calibration.board=~";
 
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
@@ -145,8 +149,9 @@ TEST_CASE("a profile's folder that is missing, or of another device, is named") 
   CHECK(missing.code == 2);
   CHECK(contains(missing.err, "there is no ./nowhere/meta.yaml"));
   const std::string log = trace_log(folder);
-  CHECK(run_plateau("calibrate --scenario " + kScenario + " --measured " + log +
-                    " --name m --into " + folder.path("p"))
+  CHECK(run_plateau("calibrate --scenario " + kRoot +
+                    "/scenarios/h200-torch-bf16.yaml --measured " + log + " --name m --into " +
+                    folder.path("p"))
             .code == 0);
   const Transcript other =
       run_plateau("step " + kRoot +

@@ -9,8 +9,10 @@
 #include "calibration/import/decode_samples.h"
 #include "calibration/import/formats.h"
 #include "calibration/import/import.h"
+#include "calibration/import/prefill_samples.h"
 #include "calibration/import/write_measurement.h"
 #include "calibration/input_error.h"
+#include "calibration/join/windows.h"
 
 using namespace plateau::imports;
 
@@ -54,7 +56,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     write_json(measurement, count);
     write_csv(measurement, count);
     describe(measurement);
-    decode_step_samples(measurement);
+    const auto samples = decode_step_samples(measurement);
+    prefill_samples(measurement);
+    plateau::join::steady_windows(samples);
+    plateau::join::idle_windows(measurement, samples);
   } catch (const plateau::InputError&) {
   }
   return 0;

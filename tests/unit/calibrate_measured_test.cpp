@@ -283,3 +283,65 @@ TEST_CASE("a power log of more GPUs than serve is told and not used") {
   CHECK(result.contradictions[0].find("the power log has 2 GPUs, the scenario 1") == 0);
   CHECK_FALSE(result.find(Correction::power_gain)->held_why.empty());
 }
+
+TEST_CASE("a vLLM log calibrates the times of a step, and the other scheduler is told") {
+  const Scenario scenario = scenario_with(kOverlapping);
+  std::string log;
+  for (int i = 1; i <= 6; ++i) {
+    log += "INFO 03-17 15:38:1" + std::to_string(i) + " [loggers.py:259] Iteration(" +
+           std::to_string(i) + "): 0 context requests, 0 context tokens, " +
+           std::to_string(16 * i) + " generation requests, " + std::to_string(16 * i) +
+           " generation tokens, iteration elapsed time: " + std::to_string(20 + 2 * i) +
+           ".00 ms, GPU KV cache usage: 10.0%\n";
+  }
+  log +=
+      "INFO 03-17 15:38:30 [loggers.py:259] Engine 000: Avg prompt throughput: 0.0 tokens/s, Avg "
+      "generation throughput: 616.1 tokens/s, Running: 32 reqs, Waiting: 0 reqs, GPU KV cache "
+      "usage: 17.6%, Prefix cache hit rate: 0.0%\n";
+  const CalibrationResult result = fit(scenario, log);
+  CHECK(result.find(Correction::kernel_time)->samples > 0);
+  REQUIRE(!result.contradictions.empty());
+  CHECK(result.contradictions[0].find("the log is of vLLM") == 0);
+}
+
+TEST_CASE("lines of more requests than any engine runs are left out") {
+  const Scenario scenario = scenario_with(kOverlapping);
+  TrueLog log(scenario, 0.002);
+  std::string text = log.write({{64, 200}}, 8);
+  for (int i = 0; i < 3; ++i)
+    text += decode_line(log.clock_s + 1 + i, 2000000000, 2e12 + 1e12 * i, 1e13, 1e12);
+  const CalibrationResult result = fit(scenario, text);
+  CHECK(result.quantities.front().samples == 7);
+  CHECK(result.notes.front().find("2 decode samples of more than 100000 running requests") == 0);
+}
+
+TEST_CASE("a fit that predicts left-out samples no better than the base is not kept") {
+  // Prefills whose times scatter by more than the profile is off.
+  const Scenario scenario = scenario_with({});
+  std::string csv = "phase,start_s,requests,tokens,ms\n";
+  double t = 0;
+  const auto step = [&](const char* phase, int requests, int tokens, double ms) {
+    char row[80];
+    std::snprintf(row, sizeof row, "%s,%.4f,%d,%d,%.4f\n", phase, t, requests, tokens, ms);
+    csv += row;
+    t += ms / 1e3;
+  };
+  TrueLog truth(scenario, 0);
+  truth.values[Correction::kernel_time] = 1.3;
+  Deployment deployment(scenario, kRoot);
+  for (int i = 0; i < 12; ++i) {
+    StepShape shape;
+    shape.prefill_sequences = 8;
+    shape.prefill_tokens = shape.prefill_context_tokens = 4096;
+    shape.prefill_attended = 8 * 512 * 256.5;
+    const double ms = 1.3 * 1e3 * deployment.cost(shape).seconds;
+    step("prefill", 8, 4096, (i % 4 < 2) == (i / 4 % 2 == 0) ? 2 * ms : 0.5 * ms);
+    step("decode", 64, 64 * 300, 1e3 * truth.seconds(64, 300));
+  }
+  const CalibrationResult result = fit(scenario, csv);
+  CHECK(result.find(Correction::kernel_time)->held_why.empty());
+  INFO(calibration_text(result));
+  const Parameter* prefill = result.find(Correction::prefill_time);
+  CHECK_FALSE(prefill->held_why.empty());
+  CHECK(prefill->value == 1);
+}

@@ -109,3 +109,17 @@ TEST_CASE("what the data do not touch, and too few data, hold") {
   CHECK(untouched.found[1].held_why == "the samples hardly depend on it");
   CHECK(untouched.values[1] == 5);
 }
+
+TEST_CASE("what the fit drives to a bound is held at the base, and the rest is fitted again") {
+  // y = 3 - 2 x with a slope that may be 1/3 to 3 only.
+  const auto residuals = [](const std::vector<double>& v) {
+    std::vector<double> r;
+    for (int i = 0; i < 10; ++i) r.push_back(v[0] + v[1] * i - (3 - 2.0 * i));
+    return r;
+  };
+  const Identified fit = fit_identifiable(
+      {{"level", 0, 100, -1000, 1000}, {"slope", 1, 5, 1.0 / 3, 3}}, residuals, 1e-3);
+  CHECK(fit.found[1].held_why.find("leaves its plausible range") != std::string::npos);
+  CHECK(fit.values[1] == 1);
+  CHECK(fit.values[0] < -5);
+}
