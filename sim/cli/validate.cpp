@@ -47,11 +47,12 @@ Validation validated(const ValidateArguments& arguments, const std::string& data
 
 int validate_command(const ValidateArguments& arguments, const Terminal& terminal) {
   const CommonOptions& common = arguments.common;
-  const Validation validation = validated(arguments, terminal.data_dir);
+  Validation validation = validated(arguments, terminal.data_dir);
   const std::vector<std::string> missed = missed_bars(validation, arguments.bars);
   if (refused(validation.warnings, common, terminal)) return kRefused;
   if (!arguments.svg.empty()) write_file(arguments.svg, validation_svg(validation));
   if (!common.json.empty()) write_json(validation_json(validation), common.json, terminal);
+  if (common.quiet) validation.warnings.clear();  // of the text; JSON keeps them
   if (common.json != "-") *terminal.out << validation_text(validation);
   for (const std::string& miss : missed) *terminal.err << "missed: " << miss << '\n';
   return missed.empty() ? kDone : kMissed;

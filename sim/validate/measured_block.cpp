@@ -210,10 +210,21 @@ class BlockValidation {
   Validation finish() {
     if (!problems_.empty()) throw InputError(problems_);
     validation_.metrics = summarise(validation_.rows);
+    gather_warnings();
     return std::move(validation_);
   }
 
  private:
+  // Each once, in the order of the rows that have it.
+  void gather_warnings() {
+    std::vector<std::string>& all = validation_.warnings;
+    for (const ValidationRow& row : validation_.rows) {
+      for (const std::string& warning : row.warnings) {
+        if (std::find(all.begin(), all.end(), warning) == all.end()) all.push_back(warning);
+      }
+    }
+  }
+
   void add_point(const std::string& path, ConfigNode root, const MeasuredRun& measured,
                  const MeasuredPoint& point) {
     for (std::size_t i = 0; i < point.set.keys.size(); ++i)

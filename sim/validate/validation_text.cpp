@@ -67,7 +67,11 @@ std::string validation_text(const Validation& validation, int columns) {
                         summary.coverage_pct ? fmt::format("{:.0f}", *summary.coverage_pct) : "-",
                         table ? fmt::format("{:>9}", summary.worst_line) : "");
   }
-  for (const std::string& warning : validation.warnings) text += "warning: " + warning + '\n';
+  if (!validation.warnings.empty()) text += '\n';
+  for (const std::string& warning : validation.warnings) {
+    const auto width = static_cast<std::size_t>(columns);
+    for (const std::string& line : wrap("warning: ", warning, width)) text += line + '\n';
+  }
   return text;
 }
 

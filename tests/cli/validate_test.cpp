@@ -124,3 +124,21 @@ TEST_CASE("a pool of an engine that is not modelled is compared and never run") 
   CHECK(run.code == 2);
   CHECK(run.err.find("not modelled yet: vLLM's scheduler") != std::string::npos);
 }
+
+TEST_CASE("plateau validate tells each warning once, and --strict refuses to compare with one") {
+  const TemporaryFolder folder;
+  const std::string path = folder.write(
+      "w.yaml", "base: " + kScenarios +
+                    "teach-kv-wall.yaml\nrouting: ~\nmeasured:\n  source: us\n  points:\n"
+                    "    - {batch: 8, ctx_tokens: 200, step_ms: 9}\n"
+                    "    - {batch: 9, ctx_tokens: 200, step_ms: 9}\n");
+  const auto done = run_plateau("validate " + path);
+  CHECK(done.code == 0);
+  const std::size_t told = done.out.find("warning: routing: no law given");
+  CHECK(told != std::string::npos);
+  CHECK(done.out.find("routing: no law given", told + 20) == std::string::npos);
+  CHECK(run_plateau("validate --quiet " + path).out.find("warning:") == std::string::npos);
+  const auto strict = run_plateau("validate --strict " + path);
+  CHECK(strict.code == 3);
+  CHECK(strict.err.find("refused by --strict: routing: no law given") != std::string::npos);
+}
