@@ -13,6 +13,7 @@ constexpr int kMinimumRows = 4;
 constexpr int kReweightings = 12;
 
 struct Sample {
+  std::string model;
   double bytes_per_s;
   double flops_per_s;
   double dynamic_w;
@@ -60,6 +61,33 @@ OpPower fit(std::vector<Sample> samples, double floor_w) {
   return best;
 }
 
+// Looped readings are noisy and a model's mean is not: the mean of a left-out model's residuals is
+// the error that a fit carries to a shape it has not seen.
+double misfit_of(const std::vector<Sample>& samples, double floor_w) {
+  std::map<std::string, std::vector<Sample>> by_model;
+  for (const Sample& s : samples) by_model[s.model].push_back(s);
+  double squares = 0;
+  int models = 0;
+  for (const auto& [model, own] : by_model) {
+    std::vector<Sample> others;
+    for (const Sample& s : samples) {
+      if (s.model != model) others.push_back(s);
+    }
+    if (others.size() < static_cast<std::size_t>(kMinimumRows)) continue;
+    const OpPower law = fit(others, floor_w);
+    double sum = 0;
+    for (const Sample& s : own) {
+      const double predicted =
+          law.fixed_w + law.per_byte * s.bytes_per_s + law.per_flop * s.flops_per_s;
+      sum += (predicted - s.dynamic_w) / (s.dynamic_w + floor_w);
+    }
+    const double mean = sum / static_cast<double>(own.size());
+    squares += mean * mean;
+    ++models;
+  }
+  return models > 1 ? std::sqrt(squares / models) : 0;
+}
+
 }  // namespace
 
 MeasuredPower::MeasuredPower(const std::vector<MeasuredRow>& rows, double floor_w,
@@ -69,15 +97,19 @@ MeasuredPower::MeasuredPower(const std::vector<MeasuredRow>& rows, double floor_
   for (const MeasuredRow& row : rows) {
     if (!row.watts || row.throttled || row.board != own_board) continue;
     const Work work = work_of(row.call);
-    const Sample sample{work.bytes / row.seconds, work.flops / row.seconds,
+    const Sample sample{row.model, work.bytes / row.seconds, work.flops / row.seconds,
                         std::max(0.0, *row.watts - floor_w), 1};
     samples[row.call.op].push_back(sample);
     all.push_back(sample);
   }
   if (all.empty()) return;
   overall_ = fit(all, floor_w);
+  overall_.misfit = misfit_of(all, floor_w);
   for (const auto& [op, of_op] : samples) {
-    if (of_op.size() >= kMinimumRows) ops_[op] = fit(of_op, floor_w);
+    if (of_op.size() < kMinimumRows) continue;
+    OpPower& law = ops_[op] = fit(of_op, floor_w);
+    const double misfit = misfit_of(of_op, floor_w);
+    law.misfit = misfit > 0 ? misfit : overall_.misfit;
   }
 }
 

@@ -22,6 +22,8 @@ struct OpPower {
   double per_byte = 0;  // J/byte
   double per_flop = 0;  // J/FLOP
   double residual = 0;  // root mean square of relative residuals
+  double misfit = 0;    // root mean square, over models, of the mean residual of one model's rows
+                        // under the fit to the others': what the form itself gets wrong
   int rows = 0;
 };
 
@@ -34,6 +36,7 @@ class MeasuredPower {
   // Watts above the floor on the profile's own board (gain 1).
   double dynamic_watts(const OpCall& call, double seconds) const;
   const OpPower& of(Op op) const;
+  bool known() const { return overall_.rows > 0; }  // a row had watts
 
  private:
   std::map<Op, OpPower> ops_;

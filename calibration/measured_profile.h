@@ -32,6 +32,8 @@ class MeasuredProfile : public Profile {
   const Provenance& provenance() const override { return meta_.provenance; }
   const std::vector<std::string>& warnings() const override { return warnings_; }
 
+  double board_band() const override { return gain_band_; }
+
   const MeasuredPower& power() const { return power_; }
 
  private:
@@ -48,13 +50,20 @@ class MeasuredProfile : public Profile {
   OpCost collective(const OpCall& call) const;
   OpCost elementwise(const OpCall& call) const;
   OpCost flash_attention(const OpCall& call) const;
-  Estimate watts(double dynamic, double relative_gain) const;
+  Estimate watts(double dynamic, double relative_gain, double misfit) const;
+  Estimate watts_of(const OpCall& call, double seconds) const;
+  Estimate looped(const OpCall& call, Estimate seconds) const;
 
   ProfileMeta meta_;
   std::vector<std::string> warnings_;
   std::map<Op, OpSurfaces> surfaces_;
   std::map<Op, double> floors_;
   MeasuredPower power_;
+  struct Throttled {
+    double flops_per_s = 0;  // least rate at which this operation's loop was held back
+    double clock = 1;        // lowest clock of such a row over the largest
+  };
+  std::map<Op, Throttled> throttled_;
   double gain_ = 1;       // of the board predicted for, relative to the profile's own
   double gain_band_ = 0;  // relative uncertainty of watts
   int measured_ranks_ = 0;

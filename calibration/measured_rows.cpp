@@ -145,11 +145,13 @@ std::vector<MeasuredRow> read_measured_rows(const std::string& folder, double sm
       continue;
     }
     measured.board = geometry->second.board;
+    measured.model = geometry->first;
     measured.seconds = table.number(row, at.latency) * 1e-6;
     measured.spread =
         (table.number(row, at.p90) - table.number(row, at.p10)) * 0.5e-6 / measured.seconds;
     measured.watts = table.optional_number(row, at.power);
     const std::optional<double> clock = table.optional_number(row, at.sm_mhz);
+    if (clock) measured.clock = *clock / sm_clock_mhz;
     measured.throttled = clock.has_value() && *clock < kThrottledBelow * sm_clock_mhz;
     if (!(measured.seconds > 0) || (measured.watts && *measured.watts <= 0)) {
       problems.push_back(table.problem(row, at.latency, "latency and power must be above 0"));

@@ -19,7 +19,9 @@ struct MeasuredRow {
   double spread = 0;  // (p90 - p10) / 2 / median
   std::optional<double> watts;
   bool throttled = false;  // SM clock fell while looping: the watts belong to a slower kernel
+  double clock = 1;        // SM clock while looping over the largest, where it was read
   std::string board;       // "" = the profile's own
+  std::string model;       // whose shape it is
 };
 
 std::vector<MeasuredRow> read_measured_rows(const std::string& folder, double sm_clock_mhz);

@@ -10,6 +10,7 @@
 #include "calibration/measured_profile.h"
 #include "calibration/profile_meta.h"
 #include "calibration/scaled_profile.h"
+#include "calibration/unmetered_profile.h"
 
 namespace plateau {
 namespace {
@@ -47,6 +48,18 @@ std::vector<std::string> folders(const fs::path& path) {
 
 constexpr int kMostLayers = 8;  // corrections on corrections: more is a circle
 
+std::unique_ptr<Profile> profile_of(ProfileMeta meta, const ProfileOptions& options,
+                                    const std::string& folder) {
+  if (meta.kind == "measured")
+    return std::make_unique<MeasuredProfile>(std::move(meta), options, folder);
+  if (meta.kind == "scaled") {
+    const std::string base = root_of(options.data_dir) + "/" + meta.scaled_from;
+    const ProfileMeta from = read_profile_meta(base, meta.scaled_from);
+    return load_fitted_profile(scaled_meta(std::move(meta), from), options, base);
+  }
+  return load_fitted_profile(std::move(meta), options, folder);
+}
+
 std::unique_ptr<Profile> load(const ProfileOptions& options, int layers) {
   const std::string folder = profile_folder(options.data_dir, options.name);
   std::error_code error;
@@ -73,15 +86,12 @@ std::unique_ptr<Profile> load(const ProfileOptions& options, int layers) {
                                               std::move(warnings));
   }
   ProfileMeta meta = read_profile_meta(folder, options.name);
-  if (meta.kind == "measured") {
-    return std::make_unique<MeasuredProfile>(std::move(meta), options, folder);
-  }
-  if (meta.kind == "scaled") {
-    const std::string base = root_of(options.data_dir) + "/" + meta.scaled_from;
-    const ProfileMeta from = read_profile_meta(base, meta.scaled_from);
-    return load_fitted_profile(scaled_meta(std::move(meta), from), options, base);
-  }
-  return load_fitted_profile(std::move(meta), options, folder);
+  const bool metered = meta.power_known && options.power != "limit";
+  const std::optional<double> idle = meta.idle_w;
+  std::unique_ptr<Profile> profile = profile_of(std::move(meta), options, folder);
+  const auto* measured = dynamic_cast<const MeasuredProfile*>(profile.get());
+  if (metered && (measured == nullptr || measured->power().known())) return profile;
+  return std::make_unique<UnmeteredProfile>(std::move(profile), idle);
 }
 
 std::string summary_of(const std::string& folder, const std::string& name) {

@@ -40,6 +40,8 @@ struct ProfileOptions {
   std::string board;      // gain on power; "" = the profile's own board
   std::string attention;  // "table" (default) or "kv_bandwidth": attention priced as its KV bytes
                           // over bandwidth
+  std::string power;      // "" or "profile"; "limit": watts as shares of the board's limit, as if
+                          // nobody had metered it (models/power_fallback.h)
 };
 
 class Profile : public KernelCosts {
@@ -47,6 +49,9 @@ class Profile : public KernelCosts {
   virtual const Provenance& provenance() const = 0;
   virtual const std::vector<std::string>& warnings()
       const = 0;  // e.g. unknown board: gain 1, wide band
+  // Of the bands of all watts, the relative part that they share: how well this very board is
+  // known.
+  virtual double board_band() const { return 0; }
 };
 
 // A profile that is named by its folder: "./...", "../..." or "/...".

@@ -1,26 +1,14 @@
 #include "calibration/scaled_profile.h"
 
-#include <cmath>
 #include <utility>
 
 #include "calibration/input_error.h"
-#include "models/power_fallback.h"
 
 namespace plateau {
 
 namespace {
 
 constexpr double kTimeBand = 0.15;
-
-void guess_power(ProfileMeta& own) {
-  const PowerFallback guess = power_fallback(own.device, own.idle_w);
-  own.power = guess.law;
-  own.power_states = guess.states;
-  own.warnings.push_back("no watts were measured on " + own.device.name +
-                         ": they are shares of its " +
-                         std::to_string(std::lround(own.device.power_limit_w)) +
-                         " W limit as on other boards, within 20 %");
-}
 
 }  // namespace
 
@@ -40,7 +28,6 @@ ProfileMeta scaled_meta(ProfileMeta own, const ProfileMeta& base) {
   own.provenance.tables = base.provenance.tables;
   own.warnings.push_back("kernel times of " + own.device.name + " are scaled from " +
                          own.scaled_from + " by its memory bandwidth and peak FLOP/s");
-  if (!own.power_known) guess_power(own);
   return own;
 }
 

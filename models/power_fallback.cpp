@@ -16,7 +16,8 @@ template <class Of>
 double median_of(const std::string& leave_out, Of of) {
   std::vector<double> values;
   for (const BoardWatts& board : known_boards()) {
-    if (leave_out != board.name) values.push_back(of(board));
+    const double value = of(board);
+    if (leave_out != board.name && value > 0) values.push_back(value);
   }
   return median(std::move(values));
 }
@@ -29,9 +30,11 @@ Estimate assumed(double watts) {
 
 const std::vector<BoardWatts>& known_boards() {
   static const std::vector<BoardWatts> kBoards = {
-      {"b200-sxm", 1000, 241, 260, 400, 717, 986, 6350.0 / 7700, 1430.0 / 2250},
-      {"h200-sxm", 700, 123, 127, 130, 560, 700, 4020.0 / 4800, 690.0 / 989},
-      {"rtx-pro-6000-server", 600, 101, 140, 302, 414, 600, 1490.0 / 1597, 375.0 / 467.8}};
+      {"b200-sxm", 1000, 241, 260, 510, 59e-12 * 7700e9, 0.9e-12 * 2250e12},
+      {"h100-sxm", 700, 0, 0, 276, 95e-12 * 3350e9, 3.2e-12 * 989e12},
+      {"h200-sxm", 700, 123, 127, 130, (560 - 130) * 4800.0 / 4020, (700 - 130) * 989.0 / 690},
+      {"rtx-pro-6000-server", 600, 101, 140, 302, (414 - 302) * 1597.0 / 1490,
+       (600 - 302) * 467.8 / 375}};
   return kBoards;
 }
 
@@ -41,19 +44,18 @@ PowerFallback power_fallback(const DeviceSpec& device, std::optional<double> idl
   const auto share = [&](double BoardWatts::*state) {
     return limit * median_of(leave_out, [&](const BoardWatts& b) { return b.*state / b.limit_w; });
   };
+  const auto waiting = [](const BoardWatts& b) { return b.idle_w > 0 ? b.wait_w / b.idle_w : 0; };
   PowerFallback result;
   const double idle = idle_w.value_or(share(&BoardWatts::idle_w));
   const double wait =
-      idle_w ? idle * median_of(leave_out, [](const BoardWatts& b) { return b.wait_w / b.idle_w; })
-             : std::max(idle, share(&BoardWatts::wait_w));
+      idle_w ? idle * median_of(leave_out, waiting) : std::max(idle, share(&BoardWatts::wait_w));
+  const double busy = std::max(wait, share(&BoardWatts::busy_w));
   result.states = {assumed(idle), assumed(wait), assumed((idle + wait) / 2)};
-  result.law.busy_w = assumed(std::max(wait, share(&BoardWatts::busy_w)));
-  result.law.memory_w = assumed(share(&BoardWatts::memory_w));
-  result.law.tensor_w = assumed(share(&BoardWatts::tensor_w));
-  result.law.memory_rate = device.memory_bandwidth *
-                           median_of(leave_out, [](const BoardWatts& b) { return b.memory_share; });
-  result.law.bf16_rate =
-      device.bf16_flops * median_of(leave_out, [](const BoardWatts& b) { return b.tensor_share; });
+  result.law.busy_w = assumed(busy);
+  result.law.memory_w = assumed(busy + share(&BoardWatts::memory_w));
+  result.law.tensor_w = assumed(busy + share(&BoardWatts::tensor_w));
+  result.law.memory_rate = device.memory_bandwidth;
+  result.law.bf16_rate = device.bf16_flops;
   result.law.limit_w = limit;
   return result;
 }

@@ -14,6 +14,8 @@ Launch graph_launch(const LaunchLaw& law, double calls, double layers) {
   return {gaps + law.graph_step, gaps.value};
 }
 
+double over(double a, double b) { return b > 0 ? a / b : 1; }
+
 double positive(double value) { return std::max(0.0, value); }
 
 // The longer of what the GPU needs and what the CPU needs to launch it; the band is evaluated bound
@@ -59,6 +61,16 @@ StepCost scaled(const StepCost& step, double factor) {
   return result;
 }
 
+StepCost with_watts(const StepCost& step, const Estimate& watts) {
+  if (step.seconds <= 0 || step.joules <= 0) return step;
+  StepCost result = step;
+  result.joules = watts.value * step.seconds;
+  result.low_joules = watts.low * step.seconds;
+  result.high_joules = watts.high * step.seconds;
+  for (PartCost& part : result.parts) part.joules *= result.joules / step.joules;
+  return result;
+}
+
 StepCost step_cost(const std::vector<OpCall>& ops, const KernelCosts& costs, bool graph, int layers,
                    std::vector<OpLine>* lines) {
   StepCost step;
@@ -85,8 +97,12 @@ StepCost step_cost(const std::vector<OpCall>& ops, const KernelCosts& costs, boo
   step[Part::launch].seconds = launch.seconds.value;
   const Estimate& gap_watts = costs.power_states().host_gap;
   step[Part::launch].joules = launch.seconds.value * gap_watts.value;
-  step.low_joules += launch.seconds.value * gap_watts.low;
-  step.high_joules += launch.seconds.value * gap_watts.high;
+  // A longer launch makes a cooler step.
+  const double whole = sum.value + launch.seconds.value;
+  step.low_joules = (step.low_joules + launch.seconds.high * gap_watts.low) *
+                    over(whole, sum.value + launch.seconds.high);
+  step.high_joules = (step.high_joules + launch.seconds.low * gap_watts.high) *
+                     over(whole, sum.value + launch.seconds.low);
   step.source_seconds[static_cast<std::size_t>(launch.seconds.source)] += launch.seconds.value;
   step.busy_seconds = sum.value + launch.resident;
   step.low_seconds = sum.low + launch.seconds.low;

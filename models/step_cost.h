@@ -22,7 +22,8 @@ struct StepCost {
   double busy_seconds = 0;  // a kernel is resident: what nvidia-smi calls utilisation
   double low_seconds = 0;   // band of the tables
   double high_seconds = 0;
-  double low_joules = 0;  // band of the power tables, at the time of `seconds`
+  double low_joules = 0;  // band of the watts times `seconds`: the power tables', and launches that
+                          // last longer or shorter
   double high_joules = 0;
   std::array<double, kSources> source_seconds{};  // seconds by Source; sums to seconds
 
@@ -37,6 +38,9 @@ Estimate launch_time(const LaunchLaw& law, bool graph, const Estimate& ops, doub
 
 // Every time of the step, and so its energy, times a factor; watts stay.
 StepCost scaled(const StepCost& step, double factor);
+
+// The same step drawing `watts` on average, its parts in proportion.
+StepCost with_watts(const StepCost& step, const Estimate& watts);
 
 struct OpLine {  // one row of `plateau step`
   OpCall call;

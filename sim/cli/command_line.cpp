@@ -261,11 +261,16 @@ class CommandLine {
     CLI::App* command = app_.add_subcommand(
         "calibrate", "Fit a profile: to a deployment's own logs, or to published kernel tables");
     add_calibrate_measured(command);
+    add_calibrate_power(command);
     add_calibrate_tables(command);
     command->add_option("--into", calibrate_.into, "Folder of profiles (default: the shipped ones)")
         ->type_name("FOLDER");
     add_json(command, &calibrate_.common.json);
     command->callback([this] {
+      if (!calibrate_.power_runs.empty() || !calibrate_.cap_sweep.empty()) {
+        chosen_ = [this] { return calibrate_power_command(calibrate_, terminal_); };
+        return;
+      }
       const bool logs = !calibrate_.measured.empty();
       if (!logs && calibrate_.tables.empty()) {
         throw CLI::RequiredError("--scenario with --measured, or a folder of kernel tables");
@@ -343,6 +348,24 @@ class CommandLine {
     for (const auto& [name, value] : needed) {
       if (value->empty()) throw CLI::RequiredError(name);
     }
+  }
+
+  void add_calibrate_power(CLI::App* command) {
+    const auto add = [&](const char* name, std::string* value, const char* description) {
+      return command->add_option(name, *value, description);
+    };
+    add("--power-runs", &calibrate_.power_runs,
+        "Watts against batch of each configuration in FILE, each batch left out once")
+        ->type_name("FILE");
+    add("--cap-sweep", &calibrate_.cap_sweep,
+        "Clock law of a board from runs at several power limits, each workload left out once")
+        ->type_name("FILE");
+    add("--hold-out", &calibrate_.hold_out,
+        "Column whose value is left out together (default: workload)")
+        ->type_name("COLUMN");
+    command->add_option("--where", calibrate_.where, "Rows of FILE with this value (repeatable)")
+        ->type_name("COLUMN=VALUE")
+        ->allow_extra_args(false);
   }
 
   void add_import() {

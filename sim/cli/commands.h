@@ -131,8 +131,14 @@ struct CalibrateArguments {
   std::string source;
   std::string licence;
   std::string date;
+  std::string power_runs;  // CSV of runs; then no tables
+  std::string cap_sweep;   // CSV of runs at several power limits; then no tables
+  std::string hold_out = "workload";
+  std::vector<std::string> where;  // column=value
 };
 int calibrate_measured_command(const CalibrateArguments& arguments, const Terminal& terminal);
+// --power-runs and --cap-sweep.
+int calibrate_power_command(const CalibrateArguments& arguments, const Terminal& terminal);
 int calibrate_command(const CalibrateArguments& arguments, const Terminal& terminal);
 
 struct ValidateArguments {

@@ -48,6 +48,7 @@ ProfileOptions profile_options(const Scenario& scenario, const std::string& data
   options.ranks = scenario.parallel.tp;
   options.board = scenario.calibration.board;
   options.attention = scenario.calibration.attention;
+  options.power = scenario.calibration.power;
   return options;
 }
 
@@ -103,6 +104,8 @@ Deployment::Deployment(const Scenario& scenario, std::shared_ptr<const Profile> 
   warnings_.insert(warnings_.end(), workload_.warnings().begin(), workload_.warnings().end());
   warnings_.insert(warnings_.end(), profile_->warnings().begin(), profile_->warnings().end());
   check_clock();
+  if (!scenario_.calibration.power_runs.empty())
+    power_curve_ = read_power_curve(scenario_.calibration.power_runs);
   // Prices one small step: what the profile cannot price is the user's to know before anything
   // runs.
   try {
@@ -167,17 +170,40 @@ ExpertLoad Deployment::expert_load(double tokens) {
                       scenario_.model.top_k);
 }
 
+// The others spin in the step's first collective until the late rank arrives.
+void Deployment::wait_for_late_rank() {
+  const double delay = scenario_.rank_delay_s;
+  const Estimate& wait = profile_->power_states().wait;
+  cost_[Part::all_reduce].seconds += delay;
+  cost_[Part::all_reduce].joules += delay * wait.value;
+  cost_.seconds += delay;
+  cost_.joules += delay * wait.value;
+  cost_.busy_seconds += delay;
+  cost_.low_seconds += delay;
+  cost_.high_seconds += delay;
+  cost_.low_joules += delay * wait.low;
+  cost_.high_joules += delay * wait.high;
+  cost_.source_seconds[static_cast<std::size_t>(Source::assumed)] += delay;
+}
+
 const StepCost& Deployment::cost(const StepShape& shape) {
   cost_ = cost_if(shape, expert_load(shape.tokens()));
+  if (power_curve_ && shape.decode_sequences > 0)
+    cost_ = with_watts(cost_, power_curve_->watts(shape.decode_sequences));
+  keep_limit();
+  if (scenario_.rank_delay_s > 0) wait_for_late_rank();
+  return cost_;
+}
+
+void Deployment::keep_limit() {
   const ClockLaw& clock = profile_->clock();
-  if (!clock.known()) return cost_;
+  if (!clock.known()) return;
   const double chosen = scenario_.hardware.sm_clock_mhz.value_or(clock.max_mhz);
   const StepCost full = cost_;
   cost_ = at_clock(full, clock, chosen);
   if (cost_.joules > power_limit_w_ * cost_.seconds) {
     cost_ = at_clock(full, clock, std::min(chosen, clock_under_limit(full, clock, power_limit_w_)));
   }
-  return cost_;
 }
 
 }  // namespace plateau

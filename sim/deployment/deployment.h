@@ -7,8 +7,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "calibration/power_curve.h"
 #include "calibration/profile.h"
 #include "models/routing.h"
 #include "models/what_if.h"
@@ -53,6 +55,8 @@ class Deployment : public StepTimer {
  private:
   void check_clock();
   double prefill_time(const StepShape& shape) const;
+  void wait_for_late_rank();
+  void keep_limit();  // at the clock that was asked for, or a lower one that the limit leaves
 
   Scenario scenario_;
   std::shared_ptr<const Profile> profile_;
@@ -61,7 +65,8 @@ class Deployment : public StepTimer {
   ResolvedEngine engine_;
   Workload workload_;
   Placement placement_;
-  double power_limit_w_ = 0;  // in force
+  double power_limit_w_ = 0;               // in force
+  std::optional<PowerCurve> power_curve_;  // calibration.power_runs
   StepCost cost_;
   std::vector<std::string> warnings_;
 };

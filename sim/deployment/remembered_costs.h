@@ -28,6 +28,7 @@ class RememberedCosts : public Profile {
   double prefill_time() const override { return profile_->prefill_time(); }
   const Provenance& provenance() const override { return profile_->provenance(); }
   const std::vector<std::string>& warnings() const override { return profile_->warnings(); }
+  double board_band() const override { return profile_->board_band(); }
   const std::shared_ptr<const Profile>& wrapped() const { return profile_; }
 
  private:

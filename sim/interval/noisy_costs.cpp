@@ -13,6 +13,21 @@ namespace {
 constexpr double kP95 = 1.6448536269514722;  // of a standard normal
 constexpr double kLeastRatio = 0.05;         // of a bound that reaches 0
 
+// A band's part that every kind shares and the kind's own, as factors around 1: their logarithms
+// add in quadrature to the band's.
+std::pair<Estimate, Estimate> watts_parts(const Estimate& watts, double board_band) {
+  if (!(watts.value > 0)) return {{1, 1, 1, watts.source}, {1, 1, 1, watts.source}};
+  const auto rest = [&](double bound, double shared) {
+    const double whole = std::log(std::max(bound / watts.value, kLeastRatio));
+    const double own = std::sqrt(std::max(0.0, whole * whole - shared * shared));
+    return std::exp(whole < 0 ? -own : own);
+  };
+  const double high = std::log1p(board_band);
+  const double low = std::log(std::max(1 - board_band, kLeastRatio));
+  return {{1, rest(watts.low, low), rest(watts.high, high), watts.source},
+          {1, std::exp(low), std::exp(high), watts.source}};
+}
+
 }  // namespace
 
 Estimate shifted(const Estimate& estimate, double z) {
@@ -33,6 +48,8 @@ NoisyCosts::NoisyCosts(std::shared_ptr<const Profile> profile, std::uint64_t see
     time_z_[op] = normal(time_random);
     watts_z_[op] = normal(watts_random);
   }
+  Random board_random = RandomStream(seed, "interval/board").at(0, replica);
+  board_z_ = normal(board_random);
   const RandomStream constants(seed, "interval/constants");
   std::uint64_t index = 0;
   for (Estimate* estimate :
@@ -48,7 +65,9 @@ NoisyCosts::NoisyCosts(std::shared_ptr<const Profile> profile, std::uint64_t see
 OpCost NoisyCosts::cost(const OpCall& call) const {
   const OpCost cost = profile_->cost(call);
   const auto op = static_cast<std::size_t>(call.op);
-  return {shifted(cost.seconds, time_z_[op]), shifted(cost.watts, watts_z_[op])};
+  const auto [own, board] = watts_parts(cost.watts, profile_->board_band());
+  return {shifted(cost.seconds, time_z_[op]),
+          cost.watts * (shifted(own, watts_z_[op]).value * shifted(board, board_z_).value)};
 }
 
 }  // namespace plateau

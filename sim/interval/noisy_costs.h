@@ -8,6 +8,8 @@
 // low and high of an Estimate are taken as p5 and p95, hence 1.645; a symmetric band is a
 // log-normal factor. All calls of one kind move together, because the error of a table is shared by
 // its rows; kinds are independent, and so are the constants of the launch law and the power states.
+// Of the watts' bands the part that all share, how well the board is known (Profile::board_band),
+// has one z of its own; the rest of each band, in quadrature, is the kind's.
 // The factor depends on (seed, kind, replica) alone: two options priced by the same profile are
 // wrong in the same way, so that their difference is less noisy than each of them.
 #pragma once
@@ -32,6 +34,7 @@ class NoisyCosts : public Profile {
   double prefill_time() const override { return profile_->prefill_time(); }
   const Provenance& provenance() const override { return profile_->provenance(); }
   const std::vector<std::string>& warnings() const override { return profile_->warnings(); }
+  double board_band() const override { return profile_->board_band(); }
 
  private:
   static constexpr std::size_t kOps = static_cast<std::size_t>(Op::sampling) + 1;
@@ -41,6 +44,7 @@ class NoisyCosts : public Profile {
   PowerStates power_;
   std::array<double, kOps> time_z_{};
   std::array<double, kOps> watts_z_{};
+  double board_z_ = 0;
 };
 
 // The estimate at z standard deviations of its band.

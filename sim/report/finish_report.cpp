@@ -188,6 +188,10 @@ void fill_interval(const RunRecord& run, Report& report) {
                (run.decode.cost.high_joules + run.prefill.cost.high_joules +
                 host_s * p.host_gap.high + idle_s * p.idle.high) /
                    wall_s};
+  const double mean = report.power.gpu_w_mean;
+  if (mean > 0)
+    report.power.band = std::max(report.interval.gpu_w_mean->high / mean - 1,
+                                 1 - report.interval.gpu_w_mean->low / mean);
 }
 
 void fill_provenance(const RunRecord& run, Report& report) {

@@ -134,7 +134,8 @@ struct PowerReport {
   std::vector<double> gpu_w_each;
   double utilization_pct = 0;  // share of time with any kernel resident, spinning included
   std::optional<double> tdp_fraction;
-  double node_w = 0;  // all GPUs
+  std::optional<double> band;  // relative: how far the interval of gpu_w_mean reaches
+  double node_w = 0;           // all GPUs
 };
 
 struct EnergyReport {  // all GPUs

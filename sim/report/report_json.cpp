@@ -105,6 +105,7 @@ Json to_json(const PowerReport& power) {
           {"gpu_w_each", each},
           {"utilization_pct", number(power.utilization_pct)},
           {"tdp_fraction", optional(power.tdp_fraction)},
+          {"band", optional(power.band)},
           {"node_w", number(power.node_w)}};
 }
 

@@ -77,8 +77,17 @@ class ScenarioReader {
                  &scenario_.routing, &scenario_.warnings);
     if (!options_.pool_only || top_.has("calibration")) read_calibration();
     read_what_if(top_.section("hypothetical"), &scenario_.hypothetical, &scenario_.warnings);
+    read_rank_delay(top_.section("hypothetical"));
     read_rest();
     if (model_known_) check_model();
+  }
+
+  void read_rank_delay(ConfigReader hypothetical) {
+    const auto delay = hypothetical.quantity("rank_delay", Dimension::time, {0, 3600});
+    if (!delay || *delay == 0) return;
+    scenario_.rank_delay_s = *delay;
+    if (scenario_.parallel.tp > 1) return;
+    hypothetical.complain("rank_delay", "nobody waits for the only rank", "set parallel.tp");
   }
 
   void read_model() {
@@ -158,6 +167,10 @@ class ScenarioReader {
     calibration.board = calibration_.optional<std::string>("board").value_or("");
     const auto attention = calibration_.choose("attention", {"table", "kv_bandwidth"});
     calibration.attention = attention == 1 ? "kv_bandwidth" : "table";
+    calibration.power =
+        calibration_.choose("power", {"profile", "limit"}) == 1 ? "limit" : "profile";
+    if (const auto runs = calibration_.optional<std::string>("power_runs"))
+      calibration.power_runs = path_from(*calibration_.raw("power_runs"), *runs);
     if (is_profile_path(calibration.profile)) return locate_profile();
     const std::string& device = scenario_.hardware.device;
     const std::size_t slash = calibration.profile.find('/');

@@ -111,7 +111,9 @@ struct RoutingConfig {
 struct CalibrationConfig {
   std::string profile;
   std::string board;
-  std::string attention;  // "table" | "kv_bandwidth"
+  std::string attention;   // "table" | "kv_bandwidth"
+  std::string power;       // "profile" | "limit"
+  std::string power_runs;  // CSV of measured runs of this configuration; "": watts of the profile
 };
 
 // Where a scenario's value was written.
@@ -152,7 +154,8 @@ struct Scenario {
   WorkloadConfig workload;
   RoutingConfig routing;
   CalibrationConfig calibration;
-  WhatIf hypothetical;  // all 1 unless the scenario asks what something is worth
+  double rank_delay_s = 0;  // hypothetical.rank_delay: in every step the others wait for one rank
+  WhatIf hypothetical;      // all 1 unless the scenario asks what something is worth
   std::uint64_t seed = 1;
   std::vector<std::string> warnings;  // e.g. flags the engine ignores
   std::vector<LatencyLimit> latency_limits;

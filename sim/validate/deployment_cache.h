@@ -21,7 +21,7 @@ class DeploymentCache {
     const ProfileOptions options = profile_options(scenario, data_dir_);
     const std::string key = options.name + '|' + name_of(options.interconnect) + '|' +
                             std::to_string(options.ranks) + '|' + options.board + '|' +
-                            options.attention;
+                            options.attention + '|' + options.power;
     std::shared_ptr<const Profile>& profile = profiles_[key];
     if (!profile) profile = load_profile_of(scenario, data_dir_);
     return profile;

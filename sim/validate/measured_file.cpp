@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "sim/scenario/read_scenario.h"
 
@@ -34,11 +35,13 @@ constexpr InputColumn kInputs[] = {
     {"page_tokens", "engine.page_size={}", true},
     {"max_running", "engine.max_running_requests={}", true},
     {"prefill_chunk_tokens", "engine.chunked_prefill_size={}", true},
-    {"num_continuous_decode_steps", "engine.num_continuous_decode_steps={}", true}};
+    {"num_continuous_decode_steps", "engine.num_continuous_decode_steps={}", true},
+    {"delay_ms", "hypothetical.rank_delay={} ms", true}};
 
 // Columns that describe the measurement, not the run.
-constexpr const char* kNotes[] = {"power_window_s", "sm_mhz", "util_pct",
-                                  "temperature_c",  "seed",   "repeat"};
+constexpr const char* kNotes[] = {"power_window_s", "sm_mhz",       "util_pct",  "temperature_c",
+                                  "seed",           "repeat",       "late_rank", "sm_mhz_waiting",
+                                  "board_waiting",  "power_w_late", "board_late"};
 
 std::string filled(const char* pattern, const std::string& cell) {
   std::string text = pattern;
@@ -180,7 +183,17 @@ std::vector<std::string> MeasuredFile::input_columns(std::size_t row) const {
 }
 
 void MeasuredFile::finish() const {
-  if (!problems_.empty()) throw InputError(problems_);
+  if (problems_.empty()) return;
+  std::set<int> lines;
+  for (const Problem& problem : problems_) {
+    if (problem.line > 1) lines.insert(problem.line);
+  }
+  std::vector<Problem> all = problems_;
+  all.push_back(Problem{table_.file(), 0, 0, "",
+                        fmt::format("{} problems, in {} of {} rows; nothing was compared",
+                                    problems_.size(), lines.size(), table_.rows()),
+                        ""});
+  throw InputError(all);
 }
 
 }  // namespace plateau

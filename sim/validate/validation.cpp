@@ -8,9 +8,12 @@
 
 #include "calibration/csv.h"
 #include "sim/deployment/run.h"
+#include "sim/interval/interval.h"
+#include "sim/interval/noisy_costs.h"
 #include "sim/scenario/read_scenario.h"
 #include "sim/validate/deployment_cache.h"
 #include "sim/validate/measured_file.h"
+#include "sim/validate/time_series.h"
 
 namespace plateau {
 
@@ -21,7 +24,12 @@ struct MetricColumn {
   const char* metric;
   double to_metric;  // cell x this = metric's unit
   std::function<std::optional<double>(const Report&)> of;
+  bool spread = true;  // false: a count that repetitions do not change
 };
+
+constexpr int kRepetitions = 40;
+constexpr int kStepRepetitions =
+    100;  // of the tables alone: a step is a mean over many layers' experts
 
 std::optional<double> positive(double value) {
   return value > 0 ? std::optional<double>(value) : std::nullopt;
@@ -40,13 +48,14 @@ const std::vector<MetricColumn>& run_metrics() {
          if (!r.energy.j_per_output_token) return std::nullopt;
          return *r.energy.j_per_output_token / r.subject.gpus;  // the measured figure is one GPU's
        }},
-      {"mean_running", "mean_running", 1, [](const Report& r) { return positive(r.running.mean); }},
+      {"mean_running", "mean_running", 1, [](const Report& r) { return positive(r.running.mean); },
+       false},
       {"peak_running", "peak_running", 1,
-       [](const Report& r) { return positive(static_cast<double>(r.running.peak)); }},
+       [](const Report& r) { return positive(static_cast<double>(r.running.peak)); }, false},
       {"decode_steps", "decode_steps", 1,
-       [](const Report& r) { return positive(static_cast<double>(r.step.decode_count)); }},
+       [](const Report& r) { return positive(static_cast<double>(r.step.decode_count)); }, false},
       {"prefill_batches", "prefill_batches", 1,
-       [](const Report& r) { return positive(static_cast<double>(r.step.prefill_count)); }},
+       [](const Report& r) { return positive(static_cast<double>(r.step.prefill_count)); }, false},
       {"prefill_s", "prefill_s", 1,
        [](const Report& r) { return positive(r.step.prefill_time_share * r.throughput.seconds); }},
       {"decode_s", "decode_s", 1,
@@ -60,51 +69,84 @@ const std::vector<MetricColumn>& run_metrics() {
   return kMetrics;
 }
 
-void predict_step(MeasuredFile& file, std::size_t row, Deployment& deployment,
+// p5 and p95 of a metric over repetitions.
+void set_interval(MetricPair& pair, std::vector<double> sample) {
+  const std::optional<Interval> band = interval_of(std::move(sample));
+  if (!band) return;
+  pair.low = band->low;
+  pair.high = band->high;
+}
+
+void predict_step(MeasuredFile& file, std::size_t row, const Scenario& scenario,
+                  const std::shared_ptr<const Profile>& profile, Deployment& deployment,
                   ValidationRow& result) {
   const double batch = file.number("batch", row, false).value_or(1);
   const double context = file.number("ctx_tokens", row, false).value_or(1);
-  const StepShape shape = deployment.decode_shape(batch, context);
-  const StepCost& step = deployment.cost(shape);
+  const StepCost step = deployment.cost(deployment.decode_shape(batch, context));
+  std::vector<double> ms;
+  std::vector<double> watts;
+  const auto routing = std::make_shared<ExpertRouting>(deployment.routing());
+  for (int r = 1; r <= kStepRepetitions; ++r) {
+    Deployment other(
+        scenario,
+        std::make_shared<NoisyCosts>(profile, scenario.seed, static_cast<std::uint32_t>(r)),
+        routing);
+    const StepCost& repeated = other.cost(other.decode_shape(batch, context));
+    ms.push_back(repeated.seconds * 1e3);
+    watts.push_back(repeated.joules / repeated.seconds);
+  }
   if (file.has("step_ms", row)) {
     MetricPair& pair = result.metrics["step_ms"];
-    pair = {file.number("step_ms", row, false).value_or(1), step.seconds * 1e3,
-            step.low_seconds * 1e3, step.high_seconds * 1e3};
+    pair = {file.number("step_ms", row, false).value_or(1), step.seconds * 1e3, {}, {}};
+    set_interval(pair, std::move(ms));
   }
-  if (file.has("power_w", row)) {
+  // Of a step that waits for a late rank, the board that waits.
+  const char* power = file.has("power_w", row) ? "power_w" : "power_w_waiting";
+  if (file.has(power, row)) {
     MetricPair& pair = result.metrics["gpu_w_mean"];
-    pair = {file.number("power_w", row, false).value_or(1), step.joules / step.seconds,
-            step.low_joules / step.seconds, step.high_joules / step.seconds};
+    pair = {file.number(power, row, false).value_or(1), step.joules / step.seconds, {}, {}};
+    set_interval(pair, std::move(watts));
+  }
+  if (file.has("util_pct_waiting", row)) {
+    result.metrics["utilization_pct"] = {file.number("util_pct_waiting", row, false).value_or(1),
+                                         100 * step.busy_seconds / step.seconds,
+                                         {},
+                                         {}};
   }
 }
 
-void predict_run(MeasuredFile& file, std::size_t row, Deployment& deployment,
+void predict_run(MeasuredFile& file, std::size_t row, const Scenario& scenario,
+                 const std::shared_ptr<const Profile>& profile, Deployment& deployment,
                  ValidationRow& result) {
   const Report report = run(deployment);
+  const std::vector<Report> repeated = repeat_runs(scenario, profile, kRepetitions);
   for (const MetricColumn& metric : run_metrics()) {
     if (!file.has(metric.column, row)) continue;
     const auto measured = file.number(metric.column, row, false);
     const auto predicted = metric.of(report);
     if (!measured || !predicted) continue;
-    result.metrics[metric.metric] = {*measured * metric.to_metric, *predicted, std::nullopt,
-                                     std::nullopt};
+    MetricPair& pair = result.metrics[metric.metric];
+    pair = {*measured * metric.to_metric, *predicted, std::nullopt, std::nullopt};
+    std::vector<double> sample;
+    for (const Report& other : repeated) {
+      if (const auto value = metric.of(other)) sample.push_back(*value);
+    }
+    if (metric.spread) set_interval(pair, std::move(sample));
   }
-  const auto interval = [&](const char* metric, const std::optional<Interval>& band) {
-    const auto found = result.metrics.find(metric);
-    if (found == result.metrics.end() || !band) return;
-    found->second.low = band->low;
-    found->second.high = band->high;
-  };
-  interval("output_tok_per_s", report.interval.output_tok_per_s);
-  interval("gpu_w_mean", report.interval.gpu_w_mean);
 }
 
 }  // namespace
 
+std::vector<std::string> measured_columns() {
+  std::vector<std::string> columns = {"step_ms", "power_w_waiting", "util_pct_waiting"};
+  for (const MetricColumn& metric : run_metrics()) columns.emplace_back(metric.column);
+  return columns;
+}
+
 Validation validate(const ValidationOptions& options) {
-  std::vector<std::string> metric_columns = {"step_ms"};
-  for (const MetricColumn& metric : run_metrics()) metric_columns.emplace_back(metric.column);
-  MeasuredFile file(options.measured, metric_columns);
+  const CsvTable table = CsvTable::read(options.measured);
+  if (is_time_series(table)) return validate_time_series(options, table);
+  MeasuredFile file(options.measured, measured_columns());
   std::vector<std::vector<std::string>> sets;
   for (std::size_t row = 0; row < file.table().rows(); ++row) sets.push_back(file.sets(row));
   file.finish();
@@ -124,11 +166,13 @@ Validation validate(const ValidationOptions& options) {
       result.inputs[column] = file.text(column.c_str(), row);
     }
     try {
-      Deployment deployment = cache.deploy(read_scenario(options.base, scenario_options));
+      const Scenario scenario = read_scenario(options.base, scenario_options);
+      const std::shared_ptr<const Profile> profile = cache.profile(scenario);
+      Deployment deployment(scenario, profile, make_routing(scenario));
       validation.profile = deployment.profile().provenance().profile;
       result.warnings = deployment.warnings();
-      file.steps() ? predict_step(file, row, deployment, result)
-                   : predict_run(file, row, deployment, result);
+      file.steps() ? predict_step(file, row, scenario, profile, deployment, result)
+                   : predict_run(file, row, scenario, profile, deployment, result);
     } catch (const InputError& error) {
       for (Problem problem : error.problems()) {
         file.complain(file.table().problem(row, 0, to_string(problem), ""));

@@ -49,6 +49,17 @@ struct MetricSummary {
   std::optional<double> coverage_pct;  // of the predictions' intervals
 };
 
+struct TimedValue {
+  double s = 0;
+  double value = 0;
+};
+struct MeasuredSeries {  // of a time series, to draw
+  std::string name;
+  std::string unit;
+  std::vector<TimedValue> measured;
+  std::vector<TimedValue> predicted;
+};
+
 struct Validation {
   std::string file;
   std::string base;
@@ -57,6 +68,8 @@ struct Validation {
   std::vector<ValidationRow> rows;
   std::map<std::string, MetricSummary> metrics;
   std::vector<std::string> warnings;
+  std::vector<std::string> notes;      // how the file was understood
+  std::vector<MeasuredSeries> series;  // of a trace or a power log; then rows are steps or samples
 };
 
 struct ValidationOptions {
@@ -69,6 +82,9 @@ struct ValidationOptions {
 // Throws InputError naming every bad row and column: unknown columns, missing cells, impossible
 // values.
 Validation validate(const ValidationOptions& options);
+
+// Measured columns that rows of steps and runs may have.
+std::vector<std::string> measured_columns();
 
 std::map<std::string, MetricSummary> summarise(const std::vector<ValidationRow>& rows);
 

@@ -47,6 +47,18 @@ std::string validation_json(const Validation& validation) {
     entry["warnings"] = row.warnings;
     json["rows"].push_back(std::move(entry));
   }
+  if (!validation.notes.empty()) json["notes"] = validation.notes;
+  const auto points = [](const std::vector<TimedValue>& of) {
+    Json list = Json::array();
+    for (const TimedValue& point : of) list.push_back({point.s, point.value});
+    return list;
+  };
+  for (const MeasuredSeries& series : validation.series) {
+    json["series"].push_back({{"name", series.name},
+                              {"unit", series.unit},
+                              {"measured", points(series.measured)},
+                              {"predicted", points(series.predicted)}});
+  }
   json["warnings"] = validation.warnings;
   return json.dump(2) + "\n";
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/validate/series_svg.h"
 #include "sim/validate/validation.h"
 
 namespace plateau {
@@ -99,6 +100,7 @@ std::string panel_of(const Validation& validation, const std::string& metric, do
 }  // namespace
 
 std::string validation_svg(const Validation& validation) {
+  if (!validation.series.empty()) return series_svg(validation);
   std::vector<std::string> shown;
   for (const char* metric : kShown) {
     if (validation.metrics.count(metric) > 0) shown.emplace_back(metric);

@@ -14,6 +14,8 @@ namespace {
 constexpr const char* kShown[] = {"step_ms", "output_tok_per_s", "gpu_w_mean", "j_per_output_token",
                                   "ttft_p50"};
 
+constexpr std::size_t kWorst = 10;
+
 std::string cell_of(const ValidationRow& row, const std::string& metric) {
   const auto found = row.metrics.find(metric);
   if (found == row.metrics.end()) return "-";
@@ -28,14 +30,16 @@ std::vector<std::string> shown_metrics(const Validation& validation) {
   return shown;
 }
 
-}  // namespace
-
-namespace {
+std::string head_of(const Validation& validation) {
+  std::string text =
+      fmt::format("{} rows of {}\npredicted by {} with profile {}\n", validation.rows.size(),
+                  validation.file, validation.base, validation.profile);
+  for (const std::string& note : validation.notes) text += note + '\n';
+  return text + '\n';
+}
 
 std::string rows_text(const Validation& validation, int columns) {
-  std::string text =
-      fmt::format("{} rows of {}\npredicted by {} with profile {}\n\n", validation.rows.size(),
-                  validation.file, validation.base, validation.profile);
+  std::string text = head_of(validation);
   text += "Each cell: prediction, and its error against the measurement.\n";
   const std::vector<std::string> shown = shown_metrics(validation);
   constexpr std::size_t kCell = 18;
@@ -53,11 +57,36 @@ std::string rows_text(const Validation& validation, int columns) {
   return text;
 }
 
+// A series has hundreds of rows: those that miss most.
+std::string worst_of(const Validation& validation) {
+  struct Miss {
+    const ValidationRow* row;
+    const std::string* metric;
+    const MetricPair* pair;
+  };
+  std::vector<Miss> misses;
+  for (const ValidationRow& row : validation.rows) {
+    for (const auto& [metric, pair] : row.metrics) misses.push_back({&row, &metric, &pair});
+  }
+  std::stable_sort(misses.begin(), misses.end(), [](const Miss& a, const Miss& b) {
+    return std::fabs(a.pair->error()) > std::fabs(b.pair->error());
+  });
+  misses.resize(std::min(misses.size(), kWorst));
+  std::string text = head_of(validation) + "The largest errors\n";
+  for (const Miss& miss : misses) {
+    text += fmt::format("{:>5}  {:<12} measured {:.4g}, predicted {:.4g} ({:+.1f} %)\n       {}\n",
+                        miss.row->line, *miss.metric, miss.pair->measured, miss.pair->predicted,
+                        100 * miss.pair->error(), miss.row->name);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string validation_text(const Validation& validation, int columns) {
-  std::string text = validation.files.empty() ? rows_text(validation, columns)
-                                              : scenario_rows_text(validation, columns);
+  std::string text = !validation.series.empty() ? worst_of(validation)
+                     : validation.files.empty() ? rows_text(validation, columns)
+                                                : scenario_rows_text(validation, columns);
   const bool table = validation.files.empty();  // a scenario's place is too long for a column
   text += fmt::format("\n{:<22}{:>5}{:>9}{:>9}{:>9}{:>15}{}\n", "metric", "n", "MAPE %", "bias %",
                       "worst %", "in interval %", table ? "     line" : "");

@@ -146,7 +146,7 @@ TEST_CASE(
     "shipped profiles: 8-GPU all-reduce over PCIe as measured, its dip included; peer-to-peer is "
     "faster") {
   ProfileOptions wanted{
-      PLATEAU_SOURCE_DIR, kShipped[0].name, Interconnect::pcie_host_staged, 8, "", "table"};
+      PLATEAU_SOURCE_DIR, kShipped[0].name, Interconnect::pcie_host_staged, 8, "", "table", ""};
   const auto staged = load_profile(wanted);
   wanted.interconnect = Interconnect::pcie;
   const auto peer = load_profile(wanted);
