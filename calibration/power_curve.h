@@ -7,7 +7,7 @@
 // A smooth curve that rises by some 5 % with each doubling and may bend, flatten or fall again past
 // its peak, as real series do; beyond the measured batches it returns to the slope. The four
 // constants are those that miss least, a batch left out at a time, on the dense models of ML.ENERGY
-// v3; mixture-of-experts series were not looked at in choosing them. The band is the process's own
+// v3; mixture-of-experts series took no part in the choice. The band is the process's own
 // 90 %. Wrong where a configuration changes at a batch (another kernel, preemption, a vision
 // encoder that becomes the bottleneck): three series of multimodal models miss by 23 %.
 #pragma once
