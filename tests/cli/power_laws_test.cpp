@@ -52,13 +52,6 @@ TEST_CASE("calibrate --cap-sweep prints a clock block") {
   CHECK(done.out.find("law of: b") != std::string::npos);
 }
 
-TEST_CASE("calibrate without tables names everything that is missing") {
-  const auto done = run_plateau("calibrate");
-  CHECK(done.code == 2);
-  for (const char* part : {"tables", "--system", "--engine", "--licence"})
-    CHECK(done.err.find(part) != std::string::npos);
-}
-
 TEST_CASE("a GPU without a power table prints its 20 % band, and --strict refuses it") {
   const std::string scenario = "run " + kScenarios + "qwen3-30b-a3b-1x-h100.yaml";
   const auto done = run_plateau(scenario);
