@@ -37,6 +37,8 @@ double log_interpolate(double x, double x0, double y0, double x1, double y1) {
   return std::exp(std::log(y0) + share * (std::log(y1) - std::log(y0)));
 }
 
+constexpr double kNotMetered = -1;
+
 std::string path_name(Interconnect interconnect) {
   return interconnect == Interconnect::nvlink ? "nvlink" : "host_memory";
 }
@@ -114,8 +116,9 @@ void MeasuredProfile::read_collectives(const std::string& folder, const ProfileO
     if (ranks > options.ranks || ranks < measured_ranks_) continue;
     if (ranks > measured_ranks_) all_reduce_.clear();
     measured_ranks_ = ranks;
+    const std::optional<double> watts = table.optional_number(row, power);
     all_reduce_.push_back(
-        {table.number(row, bytes), table.number(row, latency) * 1e-6, table.number(row, power)});
+        {table.number(row, bytes), table.number(row, latency) * 1e-6, watts.value_or(kNotMetered)});
     const auto board = at_board == table.columns().size()
                            ? meta_.boards.find(meta_.board)
                            : meta_.boards.find(std::string(table.text(row, at_board)));
@@ -129,11 +132,35 @@ void MeasuredProfile::read_collectives(const std::string& folder, const ProfileO
   }
   std::sort(all_reduce_.begin(), all_reduce_.end(),
             [](const CollectivePoint& a, const CollectivePoint& b) { return a.bytes < b.bytes; });
+  meter_between();
   link_w_ = std::max(0.0, all_reduce_.front().watts - meta_.power_states.wait.value);
   if (measured_ranks_ < options.ranks) {
     warnings_.push_back("all-reduce over " + std::to_string(options.ranks) +
                         " GPUs is scaled by the ring formula from " +
                         std::to_string(measured_ranks_) + " measured ones");
+  }
+}
+
+// Only some sizes are metered: between two of them watts are linear in bytes, beyond the last they
+// stay.
+void MeasuredProfile::meter_between() {
+  std::vector<CollectivePoint> metered;
+  for (const CollectivePoint& point : all_reduce_)
+    if (point.watts != kNotMetered) metered.push_back(point);
+  for (CollectivePoint& point : all_reduce_) {
+    if (point.watts != kNotMetered) continue;
+    const auto next =
+        std::lower_bound(metered.begin(), metered.end(), point.bytes,
+                         [](const CollectivePoint& p, double bytes) { return p.bytes < bytes; });
+    if (metered.empty()) {
+      point.watts = meta_.power_states.wait.value;
+    } else if (next == metered.begin() || next == metered.end()) {
+      point.watts = (next == metered.end() ? metered.back() : *next).watts;
+    } else {
+      const CollectivePoint &low = *(next - 1), &high = *next;
+      point.watts =
+          std::lerp(low.watts, high.watts, (point.bytes - low.bytes) / (high.bytes - low.bytes));
+    }
   }
 }
 

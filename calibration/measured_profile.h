@@ -46,6 +46,7 @@ class MeasuredProfile : public Profile {
   void read_kernels(const std::string& folder, const ProfileOptions& options);
   void fill_from(const ProfileOptions& options);
   void read_collectives(const std::string& folder, const ProfileOptions& options);
+  void meter_between();
   double floor_of(Op op) const;
   OpCost collective(const OpCall& call) const;
   OpCost elementwise(const OpCall& call) const;

@@ -13,8 +13,9 @@ from . import nvml
 SIZES = tuple(1 << e for e in range(10, 28))
 POWER_SIZES = (4096, 262144, 4194304, 33554432, 134217728)
 WAIT_S = 3.0
-WAITING = "rank waits inside an all-reduce for a late peer"
-WAITED_FOR = "context resident, no kernel, peer waits for it"
+WAIT_SIZES = (4096, 1 << 20, 1 << 26)
+WAITING = "rank waits inside {} for a late peer"
+WAITED_FOR = "context resident, no kernel, peer waits for it in {}"
 
 
 def collective(group, op, bytes_total, average=False):
@@ -102,26 +103,36 @@ def measure_size(group, bench, table, progress, key, window_s, with_power):
 
 
 def waiting(group, bench, table, progress):
-    """Each rank in turn is late by some seconds while the others already spin in the collective."""
-    tensor = torch.ones(1 << 19, dtype=torch.bfloat16, device=group.device)
-    for late in range(min(group.world, 2)):
-        group.barrier()
-        with nvml.Meter(bench.board) as meter:
-            if group.rank == late:
-                time.sleep(WAIT_S)
-                own = meter.reading(0.5)
-            group.all_reduce(tensor)
-            torch.cuda.synchronize()
-            if group.rank != late:
-                own = meter.reading(0.5)
-        state = WAITED_FOR if group.rank == late else WAITING
-        packed = json.dumps([state, bench.board.id, own.power_w, own.util_pct, own.sm_mhz])
-        for text in group.exchange(packed):
-            state, board, watts, util, mhz = json.loads(text)
-            row = {"state": state, "board": board, "power_w": watts, "util_pct": util, "sm_mhz": mhz}
-            if table is not None and watts is not None and row not in table:
-                table.append(row)
-                progress.line(f"states: {state}: {watts:.1f} W, {util} %", force=True)
+    """Each rank in turn is late by some seconds while the others already spin in the collective.
+
+    How many blocks NCCL launches depends on the size and the path, and each of them spins: the watts do too.
+    """
+    for size in WAIT_SIZES:
+        tensor = torch.ones(size // 2, dtype=torch.bfloat16, device=group.device)
+        group.all_reduce(tensor)
+        torch.cuda.synchronize()
+        for late in range(min(group.world, 2)):
+            wait_for(group, bench, tensor, late, f"an all-reduce of {size} B over {group.path}", table, progress)
+
+
+def wait_for(group, bench, tensor, late, what, table, progress):
+    group.barrier()
+    with nvml.Meter(bench.board) as meter:
+        if group.rank == late:
+            time.sleep(WAIT_S)
+            own = meter.reading(0.5)
+        group.all_reduce(tensor)
+        torch.cuda.synchronize()
+        if group.rank != late:
+            own = meter.reading(0.5)
+    state = (WAITED_FOR if group.rank == late else WAITING).format(what)
+    packed = json.dumps([state, bench.board.id, own.power_w, own.util_pct, own.sm_mhz])
+    for text in group.exchange(packed):
+        state, board, watts, util, mhz = json.loads(text)
+        row = {"state": state, "board": board, "power_w": watts, "util_pct": util, "sm_mhz": mhz}
+        if table is not None and watts is not None and row not in table:
+            table.append(row)
+            progress.line(f"states: {state}: {watts:.1f} W, {util} %", force=True)
 
 
 def delayed_rank(group, bench, graph, key, step_ms, delays_ms, table, progress, window_s):

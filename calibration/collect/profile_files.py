@@ -124,11 +124,14 @@ def line_through(points):
     return max(0.0, mean_y - slope * mean_x), slope
 
 
+WAITING = "rank waits inside an all-reduce"  # then its size and path, measure_ranks.py
+
+
 def power_terms(folder):
-    states = {row["state"]: float(row["power_w"]) for row in rows(folder, "states.csv") if row["power_w"]}
-    idle = [watts for state, watts in states.items() if state.startswith("idle, ") and "no context" not in state]
-    waiting = [watts for state, watts in states.items() if "late peer" in state and "waits inside" in state]
-    tiny = [watts for state, watts in states.items() if state.startswith("launch-bound")]
+    states = [(row["state"], float(row["power_w"])) for row in rows(folder, "states.csv") if row["power_w"]]
+    idle = [watts for state, watts in states if state.startswith("idle, ") and "no context" not in state]
+    waiting = [watts for state, watts in states if state.startswith(WAITING)]
+    tiny = [watts for state, watts in states if state.startswith("launch-bound")]
     wait = median_term(waiting, "W", "a rank inside an all-reduce for a late peer") if waiting else \
         term(statistics.median(tiny or idle), "W", 0.05, "measured", "tiny kernels in a graph; no waiting rank was measured")
     copies = [float(row["tb_per_s"]) * 1e3 for row in rows(folder, "roofline.csv") if row["tb_per_s"]]

@@ -231,7 +231,7 @@ def run_worker(args, stages, rank, world, path):
 
     bench = m.bench(args)
     power = not args.no_power
-    if "waiting" in stages and power and path != "host_memory":
+    if "waiting" in stages and power:
         measure_ranks.waiting(group, bench, table("states.csv"), progress)
     if "collectives" in stages:
         measure_ranks.collectives(group, bench, table("collectives.csv"), progress, budget, args.power_window_s,
