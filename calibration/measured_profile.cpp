@@ -133,12 +133,22 @@ void MeasuredProfile::read_collectives(const std::string& folder, const ProfileO
   std::sort(all_reduce_.begin(), all_reduce_.end(),
             [](const CollectivePoint& a, const CollectivePoint& b) { return a.bytes < b.bytes; });
   meter_between();
-  link_w_ = std::max(0.0, all_reduce_.front().watts - meta_.power_states.wait.value);
+  wake_link();
   if (measured_ranks_ < options.ranks) {
     warnings_.push_back("all-reduce over " + std::to_string(options.ranks) +
                         " GPUs is scaled by the ring formula from " +
                         std::to_string(measured_ranks_) + " measured ones");
   }
+}
+
+// The states were measured over seconds, in which an idle link falls asleep. Between the
+// collectives of a step it stays awake: its watts are those of the smallest all-reduce in a loop.
+void MeasuredProfile::wake_link() {
+  Estimate& wait = meta_.power_states.wait;
+  const double link = std::max(0.0, all_reduce_.front().watts - wait.value);
+  wait.value += link;
+  wait.low += link;
+  wait.high += link;
 }
 
 // Only some sizes are metered: between two of them watts are linear in bytes, beyond the last they
@@ -170,10 +180,9 @@ double MeasuredProfile::floor_of(Op op) const {
 }
 
 Estimate MeasuredProfile::watts(double dynamic, double relative_gain, double misfit) const {
-  const double floor = meta_.power_states.wait.value + link_w_;
   const double above = dynamic * relative_gain;
-  return Estimate::within(floor + above, std::hypot(gain_band_, kP95 * misfit),
-                          Source::interpolated);
+  return Estimate::within(meta_.power_states.wait.value + above,
+                          std::hypot(gain_band_, kP95 * misfit), Source::interpolated);
 }
 
 Estimate MeasuredProfile::watts_of(const OpCall& call, double seconds) const {
@@ -203,7 +212,7 @@ OpCost MeasuredProfile::collective(const OpCall& call) const {
   double seconds = 0;
   double dynamic = 0;
   Source source = Source::interpolated;
-  const double floor = meta_.power_states.wait.value + link_w_;
+  const double floor = meta_.power_states.wait.value;
   if (call.bytes <= points.front().bytes) {
     seconds = points.front().seconds;
     dynamic = points.front().watts - floor;

@@ -47,6 +47,7 @@ class MeasuredProfile : public Profile {
   void fill_from(const ProfileOptions& options);
   void read_collectives(const std::string& folder, const ProfileOptions& options);
   void meter_between();
+  void wake_link();
   double floor_of(Op op) const;
   OpCost collective(const OpCall& call) const;
   OpCost elementwise(const OpCall& call) const;
@@ -69,7 +70,6 @@ class MeasuredProfile : public Profile {
   double gain_band_ = 0;  // relative uncertainty of watts
   int measured_ranks_ = 0;
   double collective_gain_ = 1;
-  double link_w_ = 0;  // an awake NVLink draws this through the whole step, whatever the kernel
   std::vector<CollectivePoint> all_reduce_;
 };
 

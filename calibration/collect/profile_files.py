@@ -78,6 +78,10 @@ def term(value, unit, band, source, note=None):
     return values
 
 
+TWICE = {"rms_norm": 2, "residual_add": 2}  # a layer has two of each
+GAP_CTX = 256  # context of the captured layers of launch.csv
+
+
 def launch_terms(folder):
     table = rows(folder, "launch.csv")
 
@@ -89,7 +93,8 @@ def launch_terms(folder):
     prepare = sorted((float(row["batch"]), float(row["value_us"])) for row in table if row["quantity"] == "host_prepare")
     step_us, request_us = line_through(prepare)
     return {
-        "graph_gap": median_term(of("graph_gap"), "us", "a captured layer less its operations alone, per operation", floor=0),
+        "graph_gap": median_term(gaps(table, prices(folder)), "us",
+                                 "a captured layer less its operations in kernels.csv, per operation", floor=0),
         "graph_layer": median_term(
             layer_costs(table, graph_step), "us",
             "a synchronised replay against back-to-back ones, less the launch, per layer", floor=0),
@@ -102,6 +107,32 @@ def launch_terms(folder):
         "host_step": term(step_us, "us", 0.5, "measured", "host_prepare at no request"),
         "host_request": term(request_us, "us", 0.5, "measured", "slope of host_prepare"),
     }
+
+
+def prices(folder):
+    """What kernels.csv says of each operation of a decode layer: {(model, op, batch): us}; attention at one context."""
+    found = {}
+    for row in rows(folder, "kernels.csv"):
+        if row["ctx_tokens"] in ("", str(GAP_CTX)) and row["zipf_alpha"] in ("", "0"):
+            found.setdefault((row["model"], row["op"], row["m_tokens"]), float(row["latency_us"]))
+    return found
+
+
+def gaps(table, price_of):
+    """What brings the sum of a layer's prices to the layer as captured, per operation. launch.csv has the operations
+    timed beside the layer too, but steps are priced by kernels.csv, which tells some of them a little differently."""
+    found = []
+    for row in table:
+        layer = re.search(r"layer ([0-9.]+) us", row["detail"] or "")
+        if row["quantity"] != "graph_gap" or not layer:
+            continue
+        priced, operations = 0.0, 0
+        for op, all_us in re.findall(r"(\w+)=([0-9.]+)", row["detail"]):
+            times = TWICE.get(op, 1)
+            priced += times * price_of.get((row["model"], op, row["batch"]), float(all_us) / times)
+            operations += times
+        found.append((float(layer.group(1)) - priced) / operations)
+    return found
 
 
 def layer_costs(table, graph_step_us):

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "calibration/import/series_reader.h"
+#include "calibration/whole.h"
 
 namespace plateau::imports {
 namespace {
@@ -49,7 +50,7 @@ class SglangSamples {
                     read(row, "gen_throughput_tok_per_s"),
                     read(row, "kv_used_tokens"),
                     read(row, "local_s")};
-    const int rank = static_cast<int>(read(row, "dp_rank").value_or(-1));
+    const int rank = whole<int>(read(row, "dp_rank").value_or(-1));
     auto& last = before_[{row.file, rank}];
     const std::optional<DecodeLine> before = std::exchange(last, line);
     const std::optional<DropReason> reason = reason_to_drop(line, before);
@@ -149,7 +150,7 @@ class VllmStatistics {
     const std::optional<double> throughput = read(row, "gen_throughput_tok_per_s");
     const std::optional<double> running = read(row, "running_requests");
     const std::optional<double> waiting = read(row, "waiting_requests");
-    const int engine = static_cast<int>(read(row, "engine").value_or(-1));
+    const int engine = whole<int>(read(row, "engine").value_or(-1));
     auto& before = before_[{row.file, engine}];
     const auto counts = std::pair(running, waiting);
     const std::optional<double> now = time_of(row, read);
@@ -209,7 +210,7 @@ void add_step_times(const Measurement& measurement, DecodeSamples& out) {
     const bool good = batch && step && *batch > 0 && *step > 0;
     if (!good) return out.dropped.push_back({row.file, row.line, DropReason::incomplete});
     DecodeSample sample{StepSource::sglang_step_time, row.file, row.line,
-                        static_cast<int>(read(row, "dp_rank").value_or(-1)), *batch};
+                        whole<int>(read(row, "dp_rank").value_or(-1)), *batch};
     sample.step_s = *step;
     out.samples.push_back(sample);
   });

@@ -9,7 +9,8 @@
 namespace plateau::imports {
 
 std::string time_text(Clock clock, double seconds) {
-  if (clock == Clock::run) return fmt::format("{:.3f} s", seconds);
+  constexpr double kNoDate = 1e12;  // the year 33658
+  if (clock == Clock::run || std::abs(seconds) > kNoDate) return fmt::format("{:.3f} s", seconds);
   // Civil date of a day count, the inverse of days_since_1970.
   const auto whole = static_cast<std::int64_t>(std::floor(seconds));
   const std::int64_t offset = clock == Clock::no_year ? 10957 : 0;  // 2000-01-01, a leap year

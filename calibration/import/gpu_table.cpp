@@ -7,6 +7,7 @@
 #include "calibration/import/formats.h"
 #include "calibration/import/line_source.h"
 #include "calibration/import/token.h"
+#include "calibration/whole.h"
 
 namespace plateau::imports {
 namespace {
@@ -96,8 +97,8 @@ class Table {
     const auto year = number(text.substr(20, 4));
     if (month == kNowhere || month % 3 != 0 || !day || !year) return;
     char iso[32];
-    std::snprintf(iso, sizeof iso, "%04d-%02d-%02d ", static_cast<int>(*year),
-                  static_cast<int>(month / 3) + 1, static_cast<int>(*day));
+    std::snprintf(iso, sizeof iso, "%04d-%02d-%02d ", whole<int>(*year),
+                  static_cast<int>(month / 3) + 1, whole<int>(*day));
     const auto time = leading_date_time(iso + std::string(text.substr(11, 8)));
     if (!time) return;
     time_ = time->value;

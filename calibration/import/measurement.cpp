@@ -6,6 +6,7 @@
 
 #include "calibration/import/token.h"
 #include "calibration/input_error.h"
+#include "calibration/whole.h"
 
 namespace plateau::imports {
 namespace {
@@ -125,8 +126,8 @@ void ClockWatch::finish(Recorder& recorder) const {
   const std::string more =
       times_ > 1 ? " (and " + std::to_string(times_ - 1) + " times later)" : "";
   recorder.warn(first_line_,
-                "the clock goes back by " +
-                    std::to_string(static_cast<std::int64_t>(first_step_s_)) + " s here" + more +
+                "the clock goes back by " + std::to_string(whole(first_step_s_)) + " s here" +
+                    more +
                     ": two runs in one file, or the clock was set; split the file here "
                     "to keep the runs apart");
 }

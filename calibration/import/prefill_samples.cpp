@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "calibration/import/series_reader.h"
+#include "calibration/whole.h"
 
 namespace plateau::imports {
 
@@ -31,7 +32,7 @@ class SglangPrefills {
                       read(row, "new_tokens"),
                       read(row, "running_requests"),
                       read(row, "queue_requests")};
-    const int rank = static_cast<int>(read(row, "dp_rank").value_or(-1));
+    const int rank = whole<int>(read(row, "dp_rank").value_or(-1));
     const auto before = std::exchange(last_[{row.file, rank}], batch);
     const auto throughput = read(row, "input_throughput_tok_per_s");
     if (!throughput || *throughput <= 0 || !follows(before, batch)) return;

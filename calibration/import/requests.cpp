@@ -14,6 +14,7 @@
 #include "calibration/import/json_stream.h"
 #include "calibration/import/request_columns.h"
 #include "calibration/import/token.h"
+#include "calibration/whole.h"
 
 namespace plateau::imports {
 namespace {
@@ -163,7 +164,7 @@ class RequestVisitor : public JsonVisitor {
   }
   void finish_run() {
     if (!last_) return;
-    const auto text = [](double id) { return std::to_string(static_cast<std::int64_t>(id)); };
+    const auto text = [](double id) { return std::to_string(whole(id)); };
     if (!blocks_.empty()) blocks_ += ' ';
     blocks_ += *first_ == *last_ ? text(*first_) : text(*first_) + "-" + text(*last_);
     last_.reset();

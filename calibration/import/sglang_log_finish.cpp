@@ -8,6 +8,7 @@
 
 #include "calibration/import/sglang_log.h"
 #include "calibration/import/token.h"
+#include "calibration/whole.h"
 
 namespace plateau::imports {
 
@@ -38,7 +39,7 @@ void SglangLog::keep_one_rank(Table& table) {
   std::int64_t first_line = 0;
   const int file = recorder_.file();
   const auto cell = [](const Series::Row& row, std::size_t column) {
-    return static_cast<int>(row.number(column).value_or(-1));
+    return whole<int>(row.number(column).value_or(-1));
   };
   Series& others = recorder_.series(table.series->name() + "_other_ranks");
   const std::int64_t before = others.rows();
@@ -82,7 +83,7 @@ void SglangLog::warn_of_several_servers() {
     const double difference = std::abs(*fact.number - *first->number);
     if (*same_rank->number == *fact.number && difference <= kRanksMayDiffer * *first->number)
       continue;
-    const auto tokens = [](const Fact& of) { return std::to_string(std::llround(*of.number)); };
+    const auto tokens = [](const Fact& of) { return std::to_string(whole(*of.number)); };
     return recorder_.warn(fact.line,
                           "another pool size (" + tokens(fact) + " tokens; line " +
                               std::to_string(first->line) + " says " + tokens(*first) +

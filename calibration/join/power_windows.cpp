@@ -10,6 +10,7 @@
 #include "calibration/import/import.h"
 #include "calibration/import/series_reader.h"
 #include "calibration/input_error.h"
+#include "calibration/whole.h"
 
 namespace plateau::join {
 
@@ -59,7 +60,7 @@ std::vector<Sample> samples_of(const Measurement& measurement, const CommonClock
     const auto watts = watts_of(row, read);
     const auto time = time_of(*series, row, report_of(measurement, row.file).clock);
     if (!watts || !time) return;
-    samples.push_back({row.file, row.line, static_cast<int>(read(row, "gpu").value_or(0)),
+    samples.push_back({row.file, row.line, whole<int>(read(row, "gpu").value_or(0)),
                        clock.at(row.file, *time), *watts});
   });
   std::stable_sort(samples.begin(), samples.end(),

@@ -7,6 +7,7 @@
 
 #include "calibration/import/series_reader.h"
 #include "calibration/join/windows.h"
+#include "calibration/whole.h"
 #include "models/memory.h"
 #include "sim/deployment/engine_limits.h"
 
@@ -73,7 +74,7 @@ class EngineCheck {
   void pool() {
     const Fact* logged = measurement_.fact("kv_capacity_tokens");
     if (logged == nullptr || !logged->number) return;
-    const auto tokens = static_cast<std::int64_t>(*logged->number);
+    const auto tokens = whole(*logged->number);
     const std::int64_t simulated = deployment_.engine().limits.pool_tokens;
     key("kv_pool_tokens", fmt::format("{} tokens", tokens));
     key("kv_source", "log");
@@ -118,14 +119,14 @@ class EngineCheck {
   void limit(const char* name, std::int64_t simulated, const char* what) {
     const Fact* logged = measurement_.fact(name);
     if (logged == nullptr || !logged->number || *logged->number <= 0) return;
-    if (static_cast<std::int64_t>(*logged->number) == simulated) return;
+    if (whole(*logged->number) == simulated) return;
     tell(*logged, fmt::format("{:.0f} {}, the scenario has {}", *logged->number, what, simulated));
   }
 
   void gpus() {
     const Fact* tp = measurement_.fact("tp_size");
     if (tp == nullptr || !tp->number) return;
-    if (static_cast<int>(*tp->number) == deployment_.scenario().parallel.tp) return;
+    if (whole<int>(*tp->number) == deployment_.scenario().parallel.tp) return;
     tell(*tp, fmt::format("tensor parallelism {:.0f}, the scenario has {}", *tp->number,
                           deployment_.scenario().parallel.tp));
   }
