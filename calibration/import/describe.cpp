@@ -87,6 +87,15 @@ std::string last_date(const FileReport& report) {
   return dated && report.last_s ? time_text(report.clock, *report.last_s).substr(0, 10) : "";
 }
 
+namespace {
+
+// What follows from rounded figures has no more than six digits of its own.
+std::string figure(double value) {
+  return std::abs(value) >= 1e5 ? fmt::format("{:.0f}", value) : fmt::format("{:.6g}", value);
+}
+
+}  // namespace
+
 std::string describe(const Measurement& measurement) {
   std::string text;
   for (const FileReport& report : measurement.files) text += file_text(report);
@@ -96,9 +105,9 @@ std::string describe(const Measurement& measurement) {
   text += fact_text(measurement, "max_running_requests", "most running requests");
   text += fact_text(measurement, "weights_gib", "weights, GiB per GPU");
   for (const Derived& derived : measurement.derived) {
-    text += fmt::format("{} = {}", derived.name, derived.value.value_or(std::nan("")));
+    text += derived.name + " = " + (derived.value ? figure(*derived.value) : "not told");
     if (derived.low && derived.high)
-      text += fmt::format(" ({} to {})", *derived.low, *derived.high);
+      text += " (" + figure(*derived.low) + " to " + figure(*derived.high) + ")";
     text += ": " + derived.why + "\n";
   }
   for (const auto& [name, series] : measurement.series) {

@@ -35,4 +35,7 @@ void import_request_csv(ByteSource& bytes, Recorder& recorder);
 void import_request_log(ByteSource& bytes, Recorder& recorder);
 void import_step_trace(ByteSource& bytes, Recorder& recorder);
 
+// What `plateau import` wrote as JSON.
+void import_measurement(ByteSource& bytes, Recorder& recorder);
+
 }  // namespace plateau::imports

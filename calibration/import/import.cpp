@@ -56,6 +56,8 @@ void read(FileKind kind, ByteSource& bytes, const std::vector<std::string>& colu
       return import_request_log(bytes, recorder);
     case FileKind::step_trace:
       return import_step_trace(bytes, recorder);
+    case FileKind::measurement:
+      return import_measurement(bytes, recorder);
     case FileKind::unknown:
     case FileKind::empty:
       return;

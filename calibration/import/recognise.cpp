@@ -38,6 +38,7 @@ class RootKeys : public JsonVisitor {
 };
 
 FileKind kind_of_keys(const RootKeys& root) {
+  if (root.has("fact_sources") && root.has("files")) return FileKind::measurement;
   if (root.has("traceEvents") || root.has("[].ph")) return FileKind::kineto;
   if (root.has("deviceProperties") && root.has("schemaVersion")) return FileKind::kineto;
   if (root.has("results") || root.has("summary_table")) return FileKind::decode_grid;
@@ -210,6 +211,12 @@ Recognised recognise_lines(ByteSource& bytes, bool columns) {
     const std::vector<Cell>& cells = splitter.split(text);
     result.kind = kind_of_cells(cells);
     if (result.kind != FileKind::unknown) return result;
+    if (cells.size() > 2 && cells[0].text == "series" && cells[1].text == "file") {
+      result.seen =
+          "the CSV of `plateau import`, which is for other tools; import the logs with "
+          "--out NAME.json to read them back";
+      return result;
+    }
     if (seen == 1 && cells.size() > 2) {
       if (const auto column = run_column(cells)) {
         result.seen = "a table of whole runs, by its column '" + std::string(*column) + "'";
@@ -266,6 +273,8 @@ const char* name_of(FileKind kind) {
       return "request_log";
     case FileKind::step_trace:
       return "step_trace";
+    case FileKind::measurement:
+      return "measurement";
   }
   return "unknown";
 }

@@ -29,6 +29,7 @@ enum class FileKind : std::uint8_t {
   request_csv,
   request_log,
   step_trace,
+  measurement,
 };
 
 const char* name_of(FileKind kind);  // as in FileReport::kind

@@ -74,6 +74,7 @@ Json skeleton(const Measurement& measurement) {
     Json source = {
         {"name", fact.name}, {"value", value_of(fact)}, {"file", fact.file}, {"line", fact.line}};
     if (!fact.rank.empty()) source["rank"] = fact.rank;
+    if (fact.preferred) source["preferred"] = true;
     sources.push_back(std::move(source));
   }
   Json derived = Json::array();
@@ -139,8 +140,13 @@ Json row_of(const Series& series, const Series::Row& row) {
 // A series whose rows are dumped one by one where its empty "rows" stands.
 void write_series(const Series& series, Buffer& out) {
   Json columns = {"file", "line"};
-  for (const Column& column : series.columns()) columns.push_back(column.name);
-  const std::string frame = dumped(Json{{"columns", columns}, {"rows", Json::array()}});
+  Json words = Json::array();
+  for (const Column& column : series.columns()) {
+    columns.push_back(column.name);
+    if (column.text) words.push_back(column.name);
+  }
+  const std::string frame =
+      dumped(Json{{"columns", columns}, {"words", words}, {"rows", Json::array()}});
   constexpr std::size_t kClosing = 2;  // "]}"
   out << std::string_view(frame).substr(0, frame.size() - kClosing);
   bool first = true;

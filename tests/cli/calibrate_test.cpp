@@ -56,6 +56,19 @@ std::vector<std::string> commands_of(const std::string& page) {
 
 }  // namespace
 
+TEST_CASE("a log and the measurement that was imported from it calibrate alike") {
+  const TemporaryFolder folder;
+  const std::string log = trace_log(folder);
+  const std::string imported = folder.path("measured.json");
+  REQUIRE(run_plateau("import " + log + " --out " + imported).code == 0);
+  const std::string command = "calibrate --scenario " + kScenario + " --into " +
+                              folder.path("profiles") + " --json - --name ";
+  const Transcript direct = run_plateau(command + "direct --measured " + log);
+  const Transcript read_back = run_plateau(command + "again --measured " + imported);
+  CHECK(direct.code == 0);
+  CHECK(replaced(read_back.out, "/again", "/direct") == direct.out);
+}
+
 TEST_CASE("plateau calibrate writes a profile and a scenario that runs with it") {
   const TemporaryFolder folder;
   const std::string log = trace_log(folder);

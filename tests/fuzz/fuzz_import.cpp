@@ -29,7 +29,7 @@ constexpr Importer kImporters[] = {
     import_nvidia_smi_table, import_dmon,         import_prometheus,    import_bench_json,
     import_server_info,      import_decode_grid,  import_kineto,        import_request_jsonl,
     import_nsys_csv,         import_kernel_table, import_request_csv,   import_request_log,
-    import_step_trace,
+    import_step_trace,       import_measurement,
 };
 
 void import_directly(std::size_t which, std::string_view text, Measurement& measurement) {
