@@ -12,9 +12,11 @@ namespace {
 
 const std::string kRoot = PLATEAU_SOURCE_DIR;
 
-Validation all_rows(const std::string& file) {
+Validation all_rows(const std::string& file, const std::string& folder = "h200-2026-11-30",
+                    std::vector<std::string> sets = {}) {
   ValidationOptions options;
-  options.measured = kRoot + "/docs/measurements/h200-2026-11-30/" + file;
+  options.measured = kRoot + "/docs/measurements/" + folder + "/" + file;
+  options.sets = std::move(sets);
   options.base = kRoot + "/scenarios/h200-torch-bf16.yaml";
   options.data_dir = kRoot;
   return validate(options);
@@ -69,6 +71,54 @@ TEST_CASE(
       CHECK(slow.metrics.at("gpu_w_mean").predicted < fast.metrics.at("gpu_w_mean").predicted);
     }
   }
+}
+
+TEST_CASE(
+    "H200 steps of two and four GPUs on unknown boards: power within 6 %, time within 4.5 %") {
+  // Time misses the bar of 3 % by batch 1 (docs/validation.md).
+  const Validation validation =
+      all_rows("decode_steps.csv", "h200-ranks", {"calibration.profile=h200-sxm/torch-2.11-bf16"});
+  const auto slower_and_cooler = [](const MetricPair& slow_ms, const MetricPair& fast_ms,
+                                    const MetricPair& slow_w, const MetricPair& fast_w) {
+    return slow_ms.predicted > fast_ms.predicted && slow_w.predicted < fast_w.predicted &&
+           slow_ms.measured > fast_ms.measured && slow_w.measured < fast_w.measured;
+  };
+  int pairs = 0;
+  for (const ValidationRow& slow : validation.rows) {
+    for (const ValidationRow& fast : validation.rows) {
+      const bool pair = input(slow, "all_reduce_path") == "host_memory" &&
+                        input(fast, "all_reduce_path") == "nvlink" &&
+                        input(slow, "model") == input(fast, "model") &&
+                        input(slow, "batch") == input(fast, "batch") &&
+                        input(slow, "ctx_tokens") == input(fast, "ctx_tokens");
+      if (!pair) continue;
+      ++pairs;
+      CHECK_MESSAGE(slower_and_cooler(slow.metrics.at("step_ms"), fast.metrics.at("step_ms"),
+                                      slow.metrics.at("gpu_w_mean"), fast.metrics.at("gpu_w_mean")),
+                    slow.name);
+    }
+  }
+  CHECK(pairs == 38);
+  for (const std::string gpus : {"2", "4"}) {
+    for (const std::string path : {"nvlink", "host_memory"}) {
+      const auto metrics = summary_of(validation, [&](const ValidationRow& row) {
+        return input(row, "all_reduce_path") == path && input(row, "model").back() == gpus[0];
+      });
+      CHECK(metrics.at("step_ms").n == 19);
+      CHECK(metrics.at("step_ms").mape_pct <= 4.5);
+      CHECK(metrics.at("gpu_w_mean").mape_pct <= 6);
+    }
+  }
+}
+
+TEST_CASE(
+    "a late rank on two and four H200: steps within 3.5 %, watts of the waiting one within 6 %") {
+  const auto metrics = summarise(
+      all_rows("delayed_rank.csv", "h200-ranks", {"calibration.profile=h200-sxm/torch-2.11-bf16"})
+          .rows);
+  CHECK(metrics.at("step_ms").n == 28);
+  CHECK(metrics.at("step_ms").worst_pct <= 3.5);
+  CHECK(metrics.at("gpu_w_mean").mape_pct <= 6);
 }
 
 TEST_CASE("H200 eager steps lie in the band of the host's speed") {
