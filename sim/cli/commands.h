@@ -1,5 +1,5 @@
-// The subcommands of `plateau`, one file each, and what they have in common. command_line.cpp turns
-// words into these structs; nothing else knows how the words are spelled.
+// The subcommands of `plateau`, one file each, and what they have in common. command_line.cpp and
+// the options_*.cpp turn words into these structs; nothing else knows how the words are spelled.
 //
 // A command returns its exit code; a bad input leaves as InputError, our own fault as any other
 // exception.
@@ -136,10 +136,11 @@ struct CalibrateArguments {
   std::string hold_out = "workload";
   std::vector<std::string> where;  // column=value
 };
-int calibrate_measured_command(const CalibrateArguments& arguments, const Terminal& terminal);
-// --power-runs and --cap-sweep.
-int calibrate_power_command(const CalibrateArguments& arguments, const Terminal& terminal);
 int calibrate_command(const CalibrateArguments& arguments, const Terminal& terminal);
+// Of which there are three: --measured, --power-runs or --cap-sweep, a folder of tables.
+int calibrate_measured_command(const CalibrateArguments& arguments, const Terminal& terminal);
+int calibrate_power_command(const CalibrateArguments& arguments, const Terminal& terminal);
+int calibrate_tables_command(const CalibrateArguments& arguments, const Terminal& terminal);
 
 struct ValidateArguments {
   std::vector<std::string> measured;  // scenarios, folders of them; or one CSV
