@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "sim/calibrate/calibration.h"
 
@@ -12,6 +13,8 @@ namespace {
 constexpr double kWidth = 420;  // px, one plot
 constexpr double kHeight = 240;
 constexpr double kMargin = 60;
+constexpr double kPanel = kHeight + 92;  // with its title and the names of its axis
+constexpr double kHead = 34;
 
 struct Extent {
   double low = 0;
@@ -32,7 +35,8 @@ Extent across(const CalibrationResult& result, const char* quantity) {
 
 double residual_pct(double predicted, double measured) { return 100 * (predicted / measured - 1); }
 
-// Percent up and down, the same in both directions.
+// Percent up and down, the same in both directions: a round number that holds every point, or the
+// largest.
 double reach(const CalibrationResult& result, const char* quantity) {
   double most = 1;
   for (const SamplePoint& point : result.points) {
@@ -40,7 +44,22 @@ double reach(const CalibrationResult& result, const char* quantity) {
     most = std::max({most, std::abs(residual_pct(point.base, point.measured)),
                      std::abs(residual_pct(point.fitted, point.measured))});
   }
-  return std::min(1.1 * most, 200.0);
+  for (const double round : {1, 2, 4, 6, 10, 16, 20, 30, 40, 60, 100}) {
+    if (round >= 1.03 * most) return round;
+  }
+  return 200;
+}
+
+// 1, 2 and 5 of every decade inside.
+std::vector<double> ticks(const Extent& x) {
+  std::vector<double> values;
+  for (int power = static_cast<int>(std::floor(x.low)); power <= x.high + 1; ++power) {
+    for (const double digit : {1.0, 2.0, 5.0}) {
+      const double share = x.share(std::log10(digit * std::pow(10, power)));
+      if (share >= 0 && share <= 1) values.push_back(digit * std::pow(10, power));
+    }
+  }
+  return values;
 }
 
 std::string axes(const Extent& x, double most) {
@@ -49,18 +68,18 @@ std::string axes(const Extent& x, double most) {
     const double at = kHeight * (0.5 - 0.5 * share);
     svg += fmt::format("<path class='{}' d='M0 {:.1f}H{}'/>", share == 0 ? "exact" : "grid", at,
                        kWidth);
-    svg += fmt::format("<text class='tick' x='-6' y='{:.1f}' text-anchor='end'>{:+.1f} %</text>\n",
+    svg += fmt::format("<text class='tick' x='-6' y='{:.1f}' text-anchor='end'>{:+g} %</text>\n",
                        at + 4, share * most);
   }
-  for (int power = static_cast<int>(std::floor(x.low)); power <= x.high + 1; ++power) {
-    for (const double digit : {1.0, 2.0, 5.0}) {
-      const double value = digit * std::pow(10, power);
-      const double share = x.share(std::log10(value));
-      if (share < 0 || share > 1) continue;
-      svg += fmt::format("<text class='tick' x='{:.1f}' y='{}' text-anchor='middle'>{:g}</text>\n",
-                         share * kWidth, kHeight + 14, value);
-    }
+  std::vector<double> values = ticks(x);
+  if (values.empty()) values = {std::round(std::pow(10, 0.5 * (x.low + x.high)))};
+  for (const double value : values) {
+    svg += fmt::format("<text class='tick' x='{:.1f}' y='{}' text-anchor='middle'>{:g}</text>\n",
+                       x.share(std::log10(value)) * kWidth, kHeight + 14, value);
   }
+  svg +=
+      fmt::format("<text class='tick' x='{}' y='{}' text-anchor='middle'>running requests</text>\n",
+                  kWidth / 2, kHeight + 30);
   return svg;
 }
 
@@ -99,9 +118,7 @@ std::string panel(const CalibrationResult& result, const FitQuality& quantity, d
 }  // namespace
 
 std::string calibration_svg(const CalibrationResult& result) {
-  const double height =
-      30 + static_cast<double>(std::max<std::size_t>(1, result.quantities.size())) *
-               (kHeight + 2 * kMargin);
+  const auto panels = static_cast<double>(std::max<std::size_t>(1, result.quantities.size()));
   std::string svg = fmt::format(
       "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {0:.0f} {1:.0f}' width='{0:.0f}' "
       "height='{1:.0f}' font-family='system-ui, sans-serif'>\n"
@@ -109,12 +126,13 @@ std::string calibration_svg(const CalibrationResult& result) {
       ".base{{fill:#b8bdc5}}.fitted{{fill:#1f77b4;fill-opacity:.75}}.title{{font-size:14px;"
       "font-weight:600}}.note{{font-size:11px;fill:#555}}.tick{{font-size:10px;fill:#555}}"
       "</style>\n<rect width='100%' height='100%' fill='#fff'/>\n"
-      "<text x='{2}' y='20' font-size='12' fill='#555'>predicted over measured (up) against "
-      "running requests (across); grey: base, blue: fitted</text>\n",
-      kWidth + 2 * kMargin, height, kMargin);
+      "<g transform='translate({2},24)'><text class='note'>predicted over measured</text>"
+      "<circle class='base' cx='160' cy='-4' r='4'/><text class='note' x='170'>base</text>"
+      "<circle class='fitted' cx='220' cy='-4' r='4'/><text class='note' x='230'>fitted</text>"
+      "</g>\n",
+      kWidth + 1.5 * kMargin, kHead + panels * kPanel, kMargin);
   for (std::size_t i = 0; i < result.quantities.size(); ++i) {
-    svg += panel(result, result.quantities[i],
-                 30 + kMargin + static_cast<double>(i) * (kHeight + 2 * kMargin));
+    svg += panel(result, result.quantities[i], kHead + 46 + static_cast<double>(i) * kPanel);
   }
   return svg + "</svg>\n";
 }
