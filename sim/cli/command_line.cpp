@@ -2,10 +2,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <ostream>
+#include <sstream>
 
 #include "calibration/input_error.h"
 #include "sim/cli/command_options.h"
+#include "sim/report/format.h"
 
 namespace plateau {
 
@@ -13,8 +16,36 @@ namespace {
 
 constexpr const char* kExitCodes =
     "Exit codes: 0 done, 1 our fault, 2 the input is wrong, 3 refused by --strict, 4 the answer "
-    "does not meet what was "
-    "asked.";
+    "does not meet what was asked.";
+
+constexpr std::size_t kColumns = 80;
+
+std::string lines_of(const std::string& text, std::size_t width) {
+  std::string lines;
+  for (const std::string& line : wrap("", text, width)) lines += (lines.empty() ? "" : "\n") + line;
+  return lines;
+}
+
+// CLI11's page of help, in kColumns.
+class NarrowHelp : public CLI::Formatter {
+ public:
+  std::string make_option_desc(const CLI::Option* option) const override {
+    return lines_of(Formatter::make_option_desc(option), kColumns - column_width_);
+  }
+  std::string make_subcommand(const CLI::App* command) const override {
+    std::ostringstream text;
+    CLI::detail::format_help(text, command->get_name(),
+                             lines_of(command->get_description(), kColumns - column_width_),
+                             column_width_);
+    return text.str();
+  }
+  std::string make_description(const CLI::App* app) const override {
+    return lines_of(app->get_description(), kColumns) + "\n";
+  }
+  std::string make_footer(const CLI::App* app) const override {
+    return lines_of(app->get_footer(), kColumns) + "\n";
+  }
+};
 
 // The commands and the arguments they are parsed into.
 class CommandLine {
@@ -23,6 +54,7 @@ class CommandLine {
       : app_("Predicts throughput, latency and power of an MoE language model being served."),
         terminal_(terminal) {
     app_.name("plateau");
+    app_.formatter(std::make_shared<NarrowHelp>());
     app_.footer(kExitCodes);
     app_.set_version_flag("--version", "plateau " PLATEAU_VERSION);
     app_.require_subcommand(1);

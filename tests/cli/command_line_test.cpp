@@ -20,6 +20,14 @@ bool contains(const std::string& text, const std::string& part) {
 
 }  // namespace
 
+TEST_CASE("every page of help fits into 80 columns") {
+  for (const std::string command : {"", "run", "step", "sweep", "explain", "plan", "list",
+                                    "calibrate", "validate", "import", "scenario"}) {
+    std::istringstream lines(run_plateau(command + " --help").out);
+    for (std::string line; std::getline(lines, line);) CHECK_MESSAGE(line.size() <= 80, line);
+  }
+}
+
 TEST_CASE("plateau --version and --help end well and on the standard output") {
   const Transcript version = run_plateau("--version");
   CHECK(version.code == 0);
@@ -29,9 +37,7 @@ TEST_CASE("plateau --version and --help end well and on the standard output") {
   CHECK(help.code == 0);
   for (const char* command : {"run", "step", "list"})
     CHECK(contains(help.out, std::string("  ") + command));
-  CHECK(
-      contains(help.out,
-               "Exit codes: 0 done, 1 our fault, 2 the input is wrong, 3 refused by --strict, 4 "));
+  CHECK(contains(help.out, "Exit codes: 0 done, 1 our fault, 2 the input is wrong, 3 refused by"));
   const Transcript run = run_plateau("run --help");
   CHECK(run.code == 0);
   for (const char* option : {"--ladder", "--set", "--json", "--seed", "--strict", "--quiet"})
