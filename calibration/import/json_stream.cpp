@@ -159,6 +159,11 @@ class JsonEvents {
   bool holding_ = false;
 };
 
+const JsonPath::Step& JsonPath::none() {
+  static const Step step;
+  return step;
+}
+
 std::string JsonPath::text() const {
   std::string text;
   for (std::size_t i = 0; i < depth_; ++i) {

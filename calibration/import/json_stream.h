@@ -34,12 +34,14 @@ class JsonPath {
     std::int64_t line = 0;  // where the container opened
   };
   std::size_t depth() const { return depth_; }
-  const Step& operator[](std::size_t i) const { return steps_[i]; }
-  const Step& last() const { return steps_[depth_ - 1]; }
+  // Deeper than the path: a step without a name.
+  const Step& operator[](std::size_t i) const { return i < depth_ ? steps_[i] : none(); }
+  const Step& last() const { return depth_ > 0 ? steps_[depth_ - 1] : none(); }
   std::string text() const;  // "results[3].concurrency"
 
  private:
   friend class JsonEvents;
+  static const Step& none();
   std::vector<Step> steps_;  // more than depth_: their strings are reused
   std::size_t depth_ = 0;
 };
