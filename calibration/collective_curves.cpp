@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "calibration/csv.h"
+#include "calibration/whole.h"
 
 namespace plateau {
 
@@ -94,7 +95,7 @@ CollectiveCurves CollectiveCurves::read(const std::string& path) {
     const double us = table.number(row, us_column);
     if (us <= 0) throw InputError(table.problem(row, us_column, "is not positive"));
     std::vector<CurvePoint>& points =
-        curves.curves_[{op, way, static_cast<int>(table.number(row, ranks_column))}];
+        curves.curves_[{op, way, whole<int>(table.number(row, ranks_column))}];
     if (bytes <= 0 || (!points.empty() && points.back().bytes >= bytes)) {
       throw InputError(table.problem(row, bytes_column, "does not ascend from 0 within its curve"));
     }

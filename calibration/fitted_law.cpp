@@ -65,7 +65,7 @@ double value_of(Feature feature, const OpCall& call) {
 
 namespace {
 
-int whole(double value) { return static_cast<int>(std::lround(value)); }
+int rounded(double value) { return static_cast<int>(std::lround(value)); }
 
 double peak_of(const OpCall& call, const DeviceSpec& device) {
   switch (call.op) {
@@ -87,7 +87,7 @@ LawKey key_of(const OpCall& call) {
   switch (call.op) {
     case Op::attention_decode:
     case Op::attention_prefill:
-      key.geometry = {whole(call.head_dim), call.window_tokens > 0 ? 1 : 0, 0, 0};
+      key.geometry = {rounded(call.head_dim), call.window_tokens > 0 ? 1 : 0, 0, 0};
       break;
     case Op::mla_decode:
     case Op::mla_prefill:
@@ -101,8 +101,8 @@ LawKey key_of(const OpCall& call) {
       key.geometry[0] = call.new_tokens > 1 ? 1 : 0;
       break;
     case Op::moe_experts:
-      key.geometry = {whole(call.hidden), whole(call.inter), whole(call.experts),
-                      whole(call.top_k)};
+      key.geometry = {rounded(call.hidden), rounded(call.inter), rounded(call.experts),
+                      rounded(call.top_k)};
       break;
     case Op::lm_head:
       key.op = Op::gemm;

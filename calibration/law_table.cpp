@@ -8,6 +8,7 @@
 
 #include "calibration/csv.h"
 #include "calibration/fitted_law.h"
+#include "calibration/whole.h"
 
 namespace plateau {
 namespace {
@@ -92,13 +93,13 @@ class LawReader {
     const std::vector<double> geometry = numbers(text(kGeometry), '/', kGeometry);
     if (geometry.size() != law.key.geometry.size()) fail(kGeometry, "is not four numbers");
     for (std::size_t i = 0; i < geometry.size(); ++i) {
-      law.key.geometry[i] = static_cast<int>(geometry[i]);
+      law.key.geometry[i] = whole<int>(geometry[i]);
     }
     law.features = features();
     law.ln_utilisation = grid(law.features.size());
     law.floor_s = number(kFloor) * 1e-6;
     law.band = number(kBand);
-    law.rows = static_cast<int>(number(kRows));
+    law.rows = whole<int>(number(kRows));
     law.kernel = std::string(text(kKernel));
     return law;
   }

@@ -6,6 +6,7 @@
 
 #include "calibration/csv.h"
 #include "calibration/measured_rows.h"
+#include "calibration/whole.h"
 
 namespace plateau {
 
@@ -112,7 +113,7 @@ void MeasuredProfile::read_collectives(const std::string& folder, const ProfileO
     if (table.text(row, op) != "all_reduce" || table.text(row, at_path) != path ||
         table.number(row, graph) != 1)
       continue;
-    const int ranks = static_cast<int>(table.number(row, gpus));
+    const int ranks = whole<int>(table.number(row, gpus));
     if (ranks > options.ranks || ranks < measured_ranks_) continue;
     if (ranks > measured_ranks_) all_reduce_.clear();
     measured_ranks_ = ranks;

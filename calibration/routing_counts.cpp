@@ -1,4 +1,5 @@
 #include "calibration/routing_counts.h"
+#include "calibration/whole.h"
 
 #include <cmath>
 #include <cstddef>
@@ -91,7 +92,7 @@ RoutingCounts routing_counts_of(const CsvTable& table, const std::string& trace)
     for (const std::size_t expert : experts) {
       counts.push_back(count_at(table, row, expert, problems).value_or(0));
     }
-    if (number && !by_layer.emplace(static_cast<int>(*number), std::move(counts)).second) {
+    if (number && !by_layer.emplace(whole<int>(*number), std::move(counts)).second) {
       problems.push_back(table.problem(row, layer, "this layer was given before"));
     }
   }

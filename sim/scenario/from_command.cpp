@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "calibration/csv.h"
+#include "calibration/whole.h"
 #include "sim/scenario/draft_yaml.h"
 #include "sim/scenario/launch_flags.h"
 #include "sim/scenario/sglang_version.h"
@@ -162,9 +163,7 @@ class Drafter {
   }
 
   void degree(const char* key, std::optional<double> value, const LaunchFlag* flag) {
-    if (value)
-      set(key, std::to_string(static_cast<std::int64_t>(*value)),
-          flag == nullptr ? "" : flag->written);
+    if (value) set(key, std::to_string(whole(*value)), flag == nullptr ? "" : flag->written);
   }
 
   void draft_parallel() {
@@ -215,7 +214,7 @@ class Drafter {
       return key.key.rfind("parallel.", 0) == 0 && key.value == "~";
     };
     if (std::none_of(draft_.keys.begin(), draft_.keys.end(), open))
-      set("hardware.count", std::to_string(static_cast<std::int64_t>(tp_ * pp_ * replicas_)));
+      set("hardware.count", std::to_string(whole(tp_ * pp_ * replicas_)));
     if (tp_ <= 1) return;
     const auto p2p = script_.environment.find("NCCL_P2P_DISABLE");
     if (p2p != script_.environment.end() && p2p->second == "1") {
@@ -295,7 +294,7 @@ class Drafter {
     const double prompts = given.value_or(kDefaultPrompts);
     draft_client(prompts, prompts_flag == nullptr || given);
     if (!left_open("workload.requests", prompts_flag, given)) {
-      set("workload.requests", std::to_string(static_cast<std::int64_t>(prompts)),
+      set("workload.requests", std::to_string(whole(prompts)),
           prompts_flag == nullptr ? "" : prompts_flag->written);
     }
     draft_lengths(sglang);
@@ -326,8 +325,7 @@ class Drafter {
         set("workload.concurrency", "~");
         return leave_open("workload.concurrency", "as many as there are requests");
       }
-      set("workload.concurrency",
-          std::to_string(static_cast<std::int64_t>(clients.value_or(prompts))),
+      set("workload.concurrency", std::to_string(whole(clients.value_or(prompts))),
           limit == nullptr ? "" : limit->written);
       return;
     }
@@ -376,7 +374,7 @@ class Drafter {
                     const LaunchFlag* ratio, bool sglang) {
     const std::optional<double> given = number_of(flag);
     if (left_open(key, flag, given)) return;
-    const auto tokens = static_cast<std::int64_t>(given.value_or(otherwise));
+    const auto tokens = whole(given.value_or(otherwise));
     const std::string length = std::to_string(tokens) + " tokens";
     const bool fixed = spread == (sglang ? 1 : 0);
     const std::string shown = spread == 0 ? "0" : ratio->values[0];

@@ -203,3 +203,20 @@ TEST_CASE("a value that is not understood leaves its key open, and no default in
   const ScenarioDraft all = draft(kServer + kBench + " --request-rate inf");
   CHECK(value_of(all, "workload.client") == "closed_loop");
 }
+
+TEST_CASE("a flag with a number of any size becomes YAML that parses") {
+  const std::string command = kServer + kBench;
+  int changed = 0;
+  for (std::size_t at = 1; at < command.size(); ++at) {
+    if (command[at - 1] != ' ' || command[at] < '0' || command[at] > '9') continue;
+    const std::size_t end = command.find_first_not_of("0123456789", at);
+    for (const char* odd : {"1e84", "-1e84", "9223372036854775808", "0.5"}) {
+      const std::string text =
+          command.substr(0, at) + odd + (end == std::string::npos ? "" : command.substr(end));
+      CAPTURE(text);
+      CHECK_NOTHROW(parse_yaml(draft(text).yaml, "draft.yaml"));
+      ++changed;
+    }
+  }
+  CHECK(changed == 4 * 8);
+}
