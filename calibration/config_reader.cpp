@@ -187,6 +187,11 @@ bool ConfigReader::has(std::string_view key) const {
   return node != nullptr && node->kind != Kind::null;
 }
 
+bool ConfigReader::taken_away(std::string_view key) const {
+  const ConfigNode* node = map_->node->find(key);
+  return node != nullptr && node->kind == Kind::null;
+}
+
 const ConfigNode* ConfigReader::value(std::string_view key) {
   map_->known.emplace(key);
   return has(key) ? map_->node->find(key) : nullptr;

@@ -82,6 +82,7 @@ class ConfigReader {
   // The value as it stands, nullptr when absent; what is inside is nobody's complaint.
   const ConfigNode* raw(std::string_view key);
   bool has(std::string_view key) const;
+  bool taken_away(std::string_view key) const;  // written as ~
 
   // A problem with the value of `key`, or with this map when there is none.
   void complain(std::string_view key, std::string message, std::string hint = "");

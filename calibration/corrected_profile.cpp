@@ -15,12 +15,14 @@ constexpr double kP95 = 1.645;  // standard errors from the mean to p95 of a nor
 
 Estimate correction_of(ConfigReader& parent, const CorrectionKey& key) {
   ConfigReader reader = parent.section(key.key);
-  const auto number = [&](const char* name, Limits<double> limits) {
+  const double most = key.dimension == Dimension::memory ? 1e15 : 1e6;
+  const auto number = [&](const char* name) {
+    const Limits<double> limits = {0, most};
     return key.dimension ? reader.required_quantity(name, *key.dimension, limits)
                          : reader.required<double>(name, limits);
   };
-  const double value = number("value", {0, 1e6});
-  const double error = number("error", {0, 1e6});
+  const double value = number("value");
+  const double error = number("error");
   (void)reader.optional<int>("samples");
   return {value, std::max(0.0, value - kP95 * error), value + kP95 * error, Source::measured};
 }
@@ -126,6 +128,11 @@ OpCost CorrectedProfile::cost(const OpCall& call) const {
   if (factor != 1) cost.seconds = cost.seconds * factor;
   cost.watts = watts(cost.watts);
   return cost;
+}
+
+std::optional<Estimate> CorrectedProfile::unexplained_memory() const {
+  const auto& found = corrections_[Correction::unexplained_memory];
+  return found ? found : base_->unexplained_memory();
 }
 
 Estimate CorrectedProfile::watts(const Estimate& base) const {

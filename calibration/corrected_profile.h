@@ -10,7 +10,8 @@
 //   base: h200-sxm/torch-2.11-bf16        a profile, or ./folder seen from this file
 //   base_digest: 0f3a...                  of the base's meta and tables when this was fitted
 //   corrections: {kernel_time: {value: 1.04, error: 0.01, samples: 12}, host_step: {value: 350 us,
-//     error: 20 us, samples: 12}, ...}    error: one standard error
+//     error: 20 us, samples: 12}, unexplained_memory: {value: 3.79 GiB, ...}, ...}
+//                                         error: one standard error
 //   provenance: {source, licence, date, engine, tool}
 //   fit, held, measured                   for people: how well, what the data could not tell, lines
 #pragma once
@@ -53,6 +54,7 @@ class CorrectedProfile : public Profile {
   const PowerStates& power_states() const override { return power_; }
   const ClockLaw& clock() const override { return base_->clock(); }
   double prefill_time() const override { return prefill_time_; }
+  std::optional<Estimate> unexplained_memory() const override;
   const Provenance& provenance() const override { return provenance_; }
   const std::vector<std::string>& warnings() const override { return warnings_; }
 

@@ -14,6 +14,7 @@ const CorrectionKey& key_of(Correction correction) {
       {"power_idle", Dimension::power, "W", "one GPU with nothing to run"},
       {"power_wait", Dimension::power, "W", "floor of one GPU while anything runs"},
       {"power_gain", std::nullopt, "x", "watts above the floor"},
+      {"unexplained_memory", Dimension::memory, "B", "of one GPU, in no term of the pool's rule"},
   }};
   return kKeys[static_cast<std::size_t>(correction)];
 }

@@ -5,15 +5,18 @@
 // that what they were not fitted on remains a prediction. A correction that is not given leaves the
 // profile as it is.
 //
-//   kernel_time       x  every operation but collectives
-//   attention_time    x  operations that read the KV cache, beside kernel_time
-//   collective_time   x  collectives
-//   launch_time       x  every launch constant of the LaunchLaw (gaps between kernels, graph
-//   launch) prefill_time      x  a step that computes prompts, whole, beside the others host_step
-//   s  host work per step            (replaces LaunchLaw::host_step) host_request      s  host work
-//   per running request (replaces LaunchLaw::host_request) power_idle        W  context resident,
-//   nothing runs (replaces PowerStates::idle) power_wait        W  the floor while anything runs
-//   (replaces PowerStates::wait; gaps follow) power_gain        x  watts above that floor
+//   kernel_time         x  every operation but collectives
+//   attention_time      x  operations that read the KV cache, beside kernel_time
+//   collective_time     x  collectives
+//   launch_time         x  every launch constant of the LaunchLaw (gaps between kernels, launches)
+//   prefill_time        x  a step that computes prompts, whole, beside the others
+//   host_step           s  host work per step (replaces LaunchLaw::host_step)
+//   host_request        s  host work per running request (replaces LaunchLaw::host_request)
+//   power_idle          W  context resident, nothing runs (replaces PowerStates::idle)
+//   power_wait          W  the floor while anything runs (replaces PowerStates::wait; gaps follow)
+//   power_gain          x  watts above that floor
+//   unexplained_memory  B  held by an engine on each GPU beside what its pool rule knows
+//                          (models/kv_pool.h); no price, so nothing of the base's
 //
 // An Estimate's low and high are p5 and p95 of the fitted value. Wrong when: the base's split of a
 // step is wrong where the data could not tell (one batch says nothing about another's mix).
@@ -40,14 +43,15 @@ enum class Correction : std::uint8_t {
   host_request,
   power_idle,
   power_wait,
-  power_gain
+  power_gain,
+  unexplained_memory
 };
-inline constexpr std::size_t kCorrections = 10;
+inline constexpr std::size_t kCorrections = 11;
 
 struct CorrectionKey {
   const char* key;
   std::optional<Dimension> dimension;  // nothing: a factor
-  const char* unit;                    // "x", "s", "W"
+  const char* unit;                    // "x", "s", "W", "B"
   const char* meaning;
 };
 const CorrectionKey& key_of(Correction correction);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,8 @@ class Profile : public KernelCosts {
   // Of the bands of all watts, the relative part that they share: how well this very board is
   // known.
   virtual double board_band() const { return 0; }
+  // Bytes a GPU that an engine was found to hold beside what its pool rule knows.
+  virtual std::optional<Estimate> unexplained_memory() const { return std::nullopt; }
 };
 
 // A profile that is named by its folder: "./...", "../..." or "/...".

@@ -89,8 +89,9 @@ std::int64_t sglang_derived(const ModelSpec& spec, const SglangPoolInput& input,
   // Written as the engine writes it, so that the last token agrees: free after weights less the
   // reserved share.
   const double free_after = budget.base_gib - budget.weights_gib;
-  const double rest =
-      input.kv_gib ? *input.kv_gib : free_after - budget.base_gib * (1 - budget.fraction);
+  const double rest = input.kv_gib
+                          ? *input.kv_gib
+                          : free_after - budget.base_gib * (1 - budget.fraction) - budget.other_gib;
   pool.budget_gib = rest;
   std::int64_t tokens = whole_bytes(rest) / pool.cell_bytes;
   if (input.max_total_tokens > 0 && input.max_total_tokens < tokens) {
@@ -113,6 +114,7 @@ bool sglang_budget(const ModelSpec& spec, const SglangPoolInput& input, Budget& 
                         ? input.mem_fraction_static
                         : default_mem_fraction_static(input.options, input.parallel);
   if (input.kv_gib) return true;
+  budget.other_gib = input.unexplained_gib;
   if (!input.free_gib && input.options.memory_mib <= 0) return false;
   budget.base_gib =
       input.free_gib ? *input.free_gib : input.options.memory_mib / 1024 - input.overhead_gib;
@@ -127,7 +129,7 @@ Budget vllm_budget(const ModelSpec& spec, const VllmPoolInput& input) {
                                                      : default_gpu_memory_utilization(input.era);
   budget.weights_gib =
       input.weights_gib ? *input.weights_gib : weights_gib_of(spec, input.parallel);
-  budget.other_gib = input.activation_gib + input.non_torch_gib;
+  budget.other_gib = input.activation_gib + input.non_torch_gib + input.unexplained_gib;
   if (input.era == VllmEra::aug_2026) budget.other_gib += input.graphs_gib;
   return budget;
 }
@@ -178,6 +180,7 @@ KvPool sglang_kv_pool(const ModelSpec& spec, const SglangPoolInput& input) {
   pool.weights_gib = budget.weights_gib;
   if (known) {
     pool.free_gib = budget.base_gib;
+    pool.told_unexplained_gib = budget.other_gib;
     pool.tokens = sglang_derived(spec, input, budget, pool);
     pool.derived_tokens = pool.tokens;
     if (pool.tokens < 1 && !input.kv_gib) {
@@ -217,6 +220,7 @@ KvPool vllm_kv_pool(const ModelSpec& spec, const VllmPoolInput& input) {
     pool.tokens = blocks * pool.page_tokens;
     pool.derived_tokens = pool.tokens;
     pool.budget_gib = input.kv_gib ? *input.kv_gib : budget.left_gib();
+    pool.told_unexplained_gib = input.kv_gib ? 0 : input.unexplained_gib;
     if (blocks < 1 && !input.kv_gib) {
       pool.misfit = misfit_of(spec, input.parallel, budget, [&](const Parallelism& parallel) {
         const std::int64_t cell =

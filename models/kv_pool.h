@@ -1,7 +1,7 @@
 // How many tokens of KV cache an engine makes room for, by the engine's own rule.
 //
 // SGLang (main of 2026-02-20 and 2026-07-20), in GiB, minimum over ranks:
-//   rest   = free_after_weights - free_before_weights * (1 - mem_fraction_static)
+//   rest   = free_after_weights - free_before_weights * (1 - mem_fraction_static) - unexplained
 //   tokens = int(rest * 2^30) / cell_bytes, cut by max_total_tokens, floored to a page
 // The fraction reserves a share of what was free BEFORE the weights came, not of the board; its
 // default is in models/engine_defaults.h. Checked against a public log: 314,304 tokens (GLM-5, bf16
@@ -12,10 +12,13 @@
 //            (2026-08: less the graphs too)
 //   blocks = kv / (block_size * bytes per token of one layer) / layers; one is never used
 //
+// unexplained: memory a GPU that no term of the engine's rule is, 0 unless a log of this deployment
+// has told it (sim/calibrate/memory_fit.h); vLLM's `kv` loses it too.
+//
 // When it is wrong: what is allocated after the pool (request table, graphs, workspaces, wider FP8
 // layouts) is in neither formula, and what an engine holds before it profiles is unknown. A pool
-// read from a log wins over a derived one; `unexplained_gib` says how far they are apart (3.8 GiB
-// for the logged 495,488 tokens of GLM-5-NVFP4 on 8 RTX PRO 6000).
+// read from a log wins over a derived one; KvPool::unexplained_gib says how far they are apart (3.8
+// GiB for the logged 495,488 tokens of GLM-5-NVFP4 on 8 RTX PRO 6000).
 #pragma once
 
 #include <cstdint>
@@ -52,6 +55,7 @@ struct KvPool {
   double budget_gib = 0;                       // what the rule leaves for KV; negative: a misfit
   double allocated_gib = 0;                    // what the pool really takes
   std::optional<std::int64_t> derived_tokens;  // by the rule, when it could be applied
+  double told_unexplained_gib = 0;             // the input's, where the rule used it
   // KV of the derived pool less that of the given one: memory the rule cannot account for.
   std::optional<double> unexplained_gib;
   std::optional<Misfit> misfit;
@@ -67,6 +71,7 @@ struct SglangPoolInput {
   std::optional<double> free_gib;
   double overhead_gib = 1.7;          // context, driver, NCCL: RTX PRO 6000 log 1.7, H200 log 2.5
   std::optional<double> weights_gib;  // logged; else from the spec
+  double unexplained_gib = 0;         // held by the engine, in no other term
   // Logged size of the KV cache: replaces all of the above; counted in the cells of `layout`.
   std::optional<double> kv_gib;
   int page_tokens = 0;                 // 0: default
@@ -87,7 +92,8 @@ struct VllmPoolInput {
   std::optional<double> weights_gib;  // logged; else from the spec
   double activation_gib = 0;          // peak of the dummy run
   double non_torch_gib = 0;
-  double graphs_gib = 0;  // subtracted from 2026-08 on only
+  double unexplained_gib = 0;  // as SglangPoolInput's
+  double graphs_gib = 0;       // subtracted from 2026-08 on only
   // "Available KV cache memory" or kv_cache_memory_bytes: replaces all of the above.
   std::optional<double> kv_gib;
   int block_tokens = 0;      // 0: 16, or 64 for sparse MLA

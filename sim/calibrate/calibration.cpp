@@ -12,6 +12,7 @@
 #include "calibration/join/power_windows.h"
 #include "sim/calibrate/contradictions.h"
 #include "sim/calibrate/decode_stage.h"
+#include "sim/calibrate/memory_fit.h"
 #include "sim/calibrate/power_stage.h"
 #include "sim/calibrate/prefill_stage.h"
 #include "sim/calibrate/stage.h"
@@ -170,6 +171,7 @@ CalibrationResult calibrate(const Scenario& scenario, const Measurement& measure
   fit_stage(prefill_stage(imports::prefill_samples(measurement), deployment), result.files, base,
             &values, &result);
   fit_power(measurement, samples, request, deployment, base, &values, &result);
+  fit_memory(measurement, deployment, base.values[Correction::unexplained_memory], &result);
   hold_rest(deployment, base.values, &result);
   return result;
 }

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "models/memory.h"
 #include "sim/calibrate/calibration.h"
 
 namespace plateau {
@@ -14,6 +15,7 @@ using Json = nlohmann::ordered_json;
 std::string value_text(const CorrectionKey& key, double value) {
   if (!key.dimension) return fmt::format("{:.4g} x", value);
   if (*key.dimension == Dimension::power) return fmt::format("{:.4g} W", value);
+  if (*key.dimension == Dimension::memory) return fmt::format("{:.4g} GiB", value / kGiB);
   if (value != 0 && value < 1e-3) return fmt::format("{:.4g} us", value * 1e6);
   return fmt::format("{:.4g} ms", value * 1e3);
 }
@@ -33,16 +35,16 @@ std::string files_text(const CalibrationResult& result) {
 }
 
 std::string parameters_text(const CalibrationResult& result) {
-  std::string text = fmt::format("\nOver {}\n  {:<16} {:>12} {:>12} {:>12} {:>8}\n", result.base,
+  std::string text = fmt::format("\nOver {}\n  {:<18} {:>12} {:>12} {:>12} {:>8}\n", result.base,
                                  "parameter", "value", "+-", "base", "samples");
   for (const Parameter& p : result.parameters) {
     const CorrectionKey& key = key_of(p.correction);
     if (p.held_why.empty()) {
-      text += fmt::format("  {:<16} {:>12} {:>12} {:>12} {:>8}  {}\n", key.key,
+      text += fmt::format("  {:<18} {:>12} {:>12} {:>12} {:>8}  {}\n", key.key,
                           value_text(key, p.value), value_text(key, p.error),
                           value_text(key, p.base), p.samples, key.meaning);
     } else {
-      text += fmt::format("  {:<16} {:>12} {:>12} {:>12} {:>8}  {}\n", key.key, "held", "",
+      text += fmt::format("  {:<18} {:>12} {:>12} {:>12} {:>8}  {}\n", key.key, "held", "",
                           value_text(key, p.base), "", p.held_why);
     }
   }

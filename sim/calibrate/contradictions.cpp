@@ -9,6 +9,7 @@
 #include "calibration/join/windows.h"
 #include "calibration/whole.h"
 #include "models/memory.h"
+#include "sim/calibrate/start_up.h"
 #include "sim/deployment/engine_limits.h"
 
 namespace plateau {
@@ -26,16 +27,6 @@ constexpr double kThroughputBand = 0.05;  // a benchmark's mean may not beat the
 
 std::string place(const Measurement& measurement, int file, std::int64_t line) {
   return fmt::format("{}:{}", measurement.files[static_cast<std::size_t>(file)].file, line);
-}
-
-// The smallest over ranks: what the engine sizes its pool by.
-const Fact* least(const Measurement& measurement, const char* name) {
-  const Fact* found = nullptr;
-  for (const Fact& fact : measurement.facts) {
-    if (fact.name != name || !fact.number) continue;
-    if (found == nullptr || *fact.number < *found->number) found = &fact;
-  }
-  return found;
 }
 
 class EngineCheck {
@@ -86,24 +77,45 @@ class EngineCheck {
     if (deployment_.engine().scheduler == "sglang") memory(*logged, tokens);
   }
 
+  // The memory of the pool's log, else of another file.
+  StartUp start_up(int file) {
+    StartUp start = start_up_of(measurement_, file);
+    for (std::size_t i = 0; i < measurement_.files.size(); ++i) {
+      if (start.free_gib && start.weights_gib) break;
+      const StartUp other = start_up_of(measurement_, static_cast<int>(i));
+      if (!start.free_gib) start.free_gib = other.free_gib;
+      if (!start.weights_gib) start.weights_gib = other.weights_gib;
+    }
+    return start;
+  }
+
+  // The logged memory as the scenario's and as keys of the calibrated one.
+  void take(const StartUp& start, EngineConfig* engine) {
+    if (start.free_gib) {
+      engine->free_memory_gib = start.free_gib;
+      key("free_memory", fmt::format("{:.2f} GiB", *start.free_gib));
+    }
+    if (start.weights_gib) {
+      engine->weights_gib = start.weights_gib;
+      key("weights", fmt::format("{:.2f} GiB", *start.weights_gib));
+    }
+    if (!start.fraction || *start.fraction == deployment_.engine().pool.fraction) return;
+    tell(*start.pool, fmt::format("the server's mem_fraction_static is {}, the scenario's {}",
+                                  *start.fraction, deployment_.engine().pool.fraction));
+    engine->mem_fraction_static = *start.fraction;
+    key("mem_fraction_static", fmt::format("{}", *start.fraction));
+  }
+
   // The pool by the engine's rule, from the memory the log tells, else the scenario's.
   void memory(const Fact& logged, std::int64_t tokens) {
-    Scenario scenario = deployment_.scenario();
-    EngineConfig& engine = scenario.engine;
-    engine.kv_pool_tokens = tokens;
-    engine.kv_source = "log";
-    if (const Fact* free = least(measurement_, "free_memory_before_weights_gib")) {
-      engine.free_memory_gib = free->number;
-      key("free_memory", fmt::format("{} GiB", *free->number));
-    }
-    if (const Fact* weights = measurement_.fact("weights_gib"); weights && weights->number) {
-      engine.weights_gib = weights->number;
-      key("weights", fmt::format("{} GiB", *weights->number));
-    }
+    Scenario scenario = with_profile_memory(deployment_.scenario(), deployment_.profile());
+    scenario.engine.kv_pool_tokens = tokens;
+    scenario.engine.kv_source = "log";
+    take(start_up(logged.file), &scenario.engine);
     try {
       const KvPool pool = resolve_engine(scenario, deployment_.profile().device()).pool;
       if (!pool.unexplained_gib || !pool.derived_tokens) return;
-      result_->unexplained_gib = *pool.unexplained_gib;
+      result_->unexplained_gib = *pool.unexplained_gib + pool.told_unexplained_gib;
       const double off = static_cast<double>(*pool.derived_tokens) / *logged.number - 1;
       if (std::abs(off) <= kPoolBand) return;
       tell(logged, fmt::format("a KV pool of {} tokens; free memory, weights and fraction give {}: "

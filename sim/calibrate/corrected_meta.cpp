@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "calibration/units.h"
+#include "models/memory.h"
 #include "sim/calibrate/calibration.h"
 
 namespace plateau {
@@ -19,6 +20,7 @@ std::string quoted(const std::string& text) {
 }
 
 std::string number(const CorrectionKey& key, double value) {
+  if (key.dimension == Dimension::memory) return quoted(fmt::format("{} GiB", value / kGiB));
   return key.dimension ? quoted(format_quantity(value, *key.dimension)) : fmt::format("{}", value);
 }
 

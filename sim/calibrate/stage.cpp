@@ -141,7 +141,7 @@ void keep_parameters(const Stage& stage, const Identified& fit, const Base& base
 
 }  // namespace
 
-Base base_of(const KernelCosts& profile) {
+Base base_of(const Profile& profile) {
   Base base{base_values(profile), {}};
   const auto own = [](const Estimate& e) { return std::max(e.high - e.value, 0.0); };
   const LaunchLaw& launch = profile.launch();

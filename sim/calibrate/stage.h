@@ -37,7 +37,7 @@ struct Base {
   CorrectionValues values;
   CorrectionValues bands;
 };
-Base base_of(const KernelCosts& profile);
+Base base_of(const Profile& profile);
 
 // Fits the stage's unknowns; `values` goes in with what earlier stages found and comes out with
 // this one's. The result's parameters, quantities, points and notes grow.

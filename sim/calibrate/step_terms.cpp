@@ -23,13 +23,15 @@ StepTerms terms_of(Deployment& deployment, const StepShape& shape) {
   return terms;
 }
 
-CorrectionValues base_values(const KernelCosts& base) {
+CorrectionValues base_values(const Profile& base) {
   CorrectionValues values;
   values.values.fill(1);
   values[Correction::host_step] = base.launch().host_step.value;
   values[Correction::host_request] = base.launch().host_request.value;
   values[Correction::power_idle] = base.power_states().idle.value;
   values[Correction::power_wait] = base.power_states().wait.value;
+  const auto memory = base.unexplained_memory();
+  values[Correction::unexplained_memory] = memory ? memory->value : 0;
   return values;
 }
 

@@ -37,7 +37,7 @@ struct CorrectionValues {
   double& operator[](Correction c) { return values[static_cast<std::size_t>(c)]; }
   double operator[](Correction c) const { return values[static_cast<std::size_t>(c)]; }
 };
-CorrectionValues base_values(const KernelCosts& base);
+CorrectionValues base_values(const Profile& base);
 
 class StepLaw {
  public:

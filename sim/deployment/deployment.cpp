@@ -82,6 +82,13 @@ ExpertRouting make_routing(const Scenario& scenario) {
   return ExpertRouting(law, size, scenario.seed, config.sample_layers, config.exact);
 }
 
+Scenario with_profile_memory(Scenario scenario, const Profile& profile) {
+  const auto bytes = profile.unexplained_memory();
+  if (bytes && !scenario.engine.unexplained_gib)
+    scenario.engine.unexplained_gib = bytes->value / kGiB;
+  return scenario;
+}
+
 Deployment::Deployment(const Scenario& scenario, const std::string& data_dir)
     : Deployment(scenario, load_profile_of(scenario, data_dir), make_routing(scenario)) {}
 
@@ -95,7 +102,7 @@ Deployment::Deployment(const Scenario& scenario, std::shared_ptr<const Profile> 
       profile_(std::move(profile)),
       costs_(scenario_.hypothetical, *profile_),
       routing_(std::move(routing)),
-      engine_(resolve_engine(scenario_, profile_->device())),
+      engine_(resolve_engine(with_profile_memory(scenario_, *profile_), profile_->device())),
       workload_(load_workload(scenario_, engine_)),
       placement_{scenario_.parallel, engine_.kv_dtype, engine_.vocab_parallel},
       power_limit_w_(scenario_.hardware.power_limit_w.value_or(profile_->device().power_limit_w)) {

@@ -75,5 +75,7 @@ ProfileOptions profile_options(const Scenario& scenario, const std::string& data
 std::shared_ptr<const Profile> load_profile_of(const Scenario& scenario,
                                                const std::string& data_dir);
 ExpertRouting make_routing(const Scenario& scenario);
+// The scenario with the profile's unexplained memory, unless it names its own.
+Scenario with_profile_memory(Scenario scenario, const Profile& profile);
 
 }  // namespace plateau

@@ -49,6 +49,7 @@ SglangPoolInput pool_input(const Scenario& scenario, const DeviceSpec& device, D
   input.mem_fraction_static = scenario.engine.mem_fraction_static;
   input.free_gib = scenario.engine.free_memory_gib;
   input.weights_gib = scenario.engine.weights_gib;
+  input.unexplained_gib = scenario.engine.unexplained_gib.value_or(0);
   input.kv_gib = scenario.engine.kv_pool_gib;
   input.layout = layout_of(scenario);
   input.page_tokens = scenario.engine.page_size;
@@ -65,6 +66,7 @@ KvPool vllm_pool(const Scenario& scenario, const DeviceSpec& device, DType kv_dt
   input.memory_gib = device.memory_bytes / kGiB;
   input.gpu_memory_utilization = engine.gpu_memory_utilization;
   input.weights_gib = engine.weights_gib;
+  input.unexplained_gib = engine.unexplained_gib.value_or(0);
   input.kv_gib = engine.kv_pool_gib;
   input.block_tokens = engine.page_size;
   input.draft_layers = engine.draft_layers ? scenario.model.mtp_layers : 0;

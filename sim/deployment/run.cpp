@@ -53,6 +53,11 @@ KvReport kv_of(const Deployment& deployment) {
   kv.derived_tokens = engine.pool.derived_tokens;
   kv.derived_tokens_spec_weights = engine.derived_tokens_spec_weights;
   if (engine.pool.unexplained_gib) kv.unexplained_bytes = *engine.pool.unexplained_gib * kGiB;
+  if (engine.pool.told_unexplained_gib > 0) {
+    kv.told_unexplained_bytes = engine.pool.told_unexplained_gib * kGiB;
+    kv.told_unexplained_source =
+        deployment.scenario().engine.unexplained_gib ? "given" : "calibrated";
+  }
   return kv;
 }
 

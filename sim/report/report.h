@@ -86,6 +86,9 @@ struct KvReport {  // all but the peak is filled by the caller
   std::optional<std::int64_t> derived_tokens;
   std::optional<std::int64_t> derived_tokens_spec_weights;
   std::optional<double> unexplained_bytes;  // one GPU: derived pool minus the given or logged one
+  // One GPU: memory the engine holds beside its rule's terms, taken off what the rule derives.
+  std::optional<double> told_unexplained_bytes;
+  std::string told_unexplained_source;  // "given" in the scenario | "calibrated": the profile's
 };
 
 // Mean and quantiles of a set of samples; missing when there were none.

@@ -70,7 +70,9 @@ Json to_json(const KvReport& kv) {
           {"wall_requests", optional(kv.wall_requests)},
           {"derived_tokens", optional(kv.derived_tokens)},
           {"derived_tokens_spec_weights", optional(kv.derived_tokens_spec_weights)},
-          {"unexplained_bytes", optional(kv.unexplained_bytes)}};
+          {"unexplained_bytes", optional(kv.unexplained_bytes)},
+          {"told_unexplained_bytes", optional(kv.told_unexplained_bytes)},
+          {"told_unexplained_source", kv.told_unexplained_source}};
 }
 
 Json to_json(const StepStatistics& step) {

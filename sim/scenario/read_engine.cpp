@@ -37,7 +37,8 @@ void read_pool(ConfigReader* engine, bool pool_only, EngineConfig* config) {
     engine->complain("kv_source", "a pool that is given is not derived",
                      "remove kv_pool_tokens, or this key");
   }
-  if (!given && (source == 0 || source == 1)) {
+  // A pool that was taken away (kv_pool_tokens: ~) leaves the source that its file named behind.
+  if (!given && !engine->taken_away("kv_pool_tokens") && (source == 0 || source == 1)) {
     engine->complain("kv_source", "there is no kv_pool_tokens to have a source");
   }
   if (config->kind == Kind::simple && !given && !engine->has("kv_pool_memory")) {
@@ -107,6 +108,7 @@ void read_sglang_only(ConfigReader* engine, EngineConfig* config,
       engine->optional<double>("mem_fraction_static", {0.01, 0.999}).value_or(0);
   config->free_memory_gib = gibibytes(engine, "free_memory");
   config->weights_gib = gibibytes(engine, "weights");
+  config->unexplained_gib = gibibytes(engine, "unexplained_memory");
   const auto prefill =
       engine->tokens("max_prefill_tokens", {1, kLongestRequest}, TokenUnit::optional);
   if (prefill) config->max_prefill_tokens = static_cast<int>(*prefill);
@@ -123,6 +125,7 @@ constexpr std::array kSglangOnly = {"version",
                                     "mem_fraction_static",
                                     "free_memory",
                                     "weights",
+                                    "unexplained_memory",
                                     "max_prefill_tokens",
                                     "disable_cuda_graph_padding",
                                     "disable_radix_cache",
@@ -156,6 +159,7 @@ constexpr std::array kVllmScheduling = {"version",
 void read_vllm(ConfigReader* engine, EngineConfig* config) {
   for (const char* key : kVllmScheduling) engine->raw(key);
   config->weights_gib = gibibytes(engine, "weights");
+  config->unexplained_gib = gibibytes(engine, "unexplained_memory");
   const auto draft = engine->optional<std::string>("speculative_algorithm");
   config->draft_layers = draft && *draft != "none";
   config->page_size =

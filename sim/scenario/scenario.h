@@ -66,6 +66,8 @@ struct EngineConfig {
   double mem_fraction_static = 0;         // 0: the engine's default rule
   std::optional<double> free_memory_gib;  // free before weights load, min over ranks
   std::optional<double> weights_gib;      // logged; else from the spec
+  // What the engine holds beside what its rule knows; nothing: the profile's, else 0.
+  std::optional<double> unexplained_gib;
   // Logged as left for, or taken by, the KV cache: replaces the rule that derives it.
   std::optional<double> kv_pool_gib;
   double gpu_memory_utilization = 0;  // vllm; 0: default

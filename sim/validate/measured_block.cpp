@@ -250,12 +250,13 @@ class BlockValidation {
   void predict(const Scenario& scenario, bool pool_only, const MeasuredPoint& point,
                ValidationRow& row) {
     if (pool_only) {
-      const bool known = !scenario.calibration.profile.empty();
       DeviceSpec paper;
       paper.name = scenario.hardware.device;
-      predict_pool(point, kv_pool_of(scenario, known ? cache_.profile(scenario)->device() : paper),
-                   row);
-      return;
+      if (scenario.calibration.profile.empty())
+        return predict_pool(point, kv_pool_of(scenario, paper), row);
+      const Profile& profile = *cache_.profile(scenario);
+      const Scenario told = with_profile_memory(scenario, profile);
+      return predict_pool(point, kv_pool_of(told, profile.device()), row);
     }
     Deployment deployment = cache_.deploy(scenario);
     row.warnings = deployment.warnings();

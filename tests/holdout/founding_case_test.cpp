@@ -62,6 +62,27 @@ TEST_CASE(
         doctest::Approx(1.21).epsilon(0.01));
 }
 
+TEST_CASE("unexplained memory of one server gives its pool back, and misses another's by 13 %") {
+  const Report own = predict("glm5-nvfp4-8x-rtx-pro-6000-derived-pool.yaml",
+                             {"engine.unexplained_memory=3.83 GiB"});
+  CHECK(own.kv.source == "derived");
+  CHECK(own.kv.told_unexplained_source == "given");
+  CHECK(static_cast<double>(own.kv.capacity_tokens) / 495488 == doctest::Approx(1).epsilon(0.0005));
+  // The public log at fraction 0.92 with bf16 KV: 314,304 tokens, by the rule with nothing told.
+  const auto other = [](std::vector<std::string> sets) {
+    ScenarioOptions options;
+    options.data_dir = PLATEAU_SOURCE_DIR;
+    options.pool_only = true;
+    options.sets = std::move(sets);
+    const std::string path = std::string(PLATEAU_SOURCE_DIR) +
+                             "/scenarios/validation/glm5-nvfp4-8x-rtx-pro-6000-bf16-pool.yaml";
+    const KvPool pool = kv_pool_of(read_scenario(path, options), DeviceSpec{});
+    return static_cast<double>(pool.derived_tokens.value()) / 314304 - 1;
+  };
+  CHECK(std::fabs(other({})) < 0.001);
+  CHECK(other({"engine.unexplained_memory=3.83 GiB"}) == doctest::Approx(-0.131).epsilon(0.01));
+}
+
 TEST_CASE(
     "1 to 32 requests of the same model: mean error within 12 %, worst within 22 %; about 300 W at "
     "64") {

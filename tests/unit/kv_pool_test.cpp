@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <stdexcept>
 
 #include "tests/support/sample_models.h"
@@ -95,6 +96,45 @@ TEST_CASE("K4: the rule cannot account for 3.84 GiB of the logged 495,488 tokens
   input.mem_fraction_static = 0.88;
   CHECK(static_cast<double>(sglang_kv_pool(sample_glm5(), input).tokens) ==
         doctest::Approx(495488).epsilon(0.004));
+}
+
+TEST_CASE("unexplained memory is taken off what the rule leaves: 3.79 GiB make 496,320 tokens") {
+  // 93.89 - 57.06 - 93.89 * 0.08 - 3.79 = 25.5288 GiB, / 55,224 B = 496,366, 7,755 pages of 64.
+  SglangPoolInput input = rtx_server(DType::fp8);
+  input.unexplained_gib = 3.79;
+  const KvPool pool = sglang_kv_pool(sample_glm5(), input);
+  CHECK(pool.budget_gib == doctest::Approx(25.5288).epsilon(1e-9));
+  CHECK(pool.tokens == 496320);
+  CHECK(pool.told_unexplained_gib == 3.79);
+  // What K4 cannot account for, told to the rule, gives the logged pool.
+  SglangPoolInput k4 = rtx_server(DType::fp8);
+  k4.given_tokens = 495488;
+  k4.unexplained_gib = *sglang_kv_pool(sample_glm5(), k4).unexplained_gib;
+  CHECK(*sglang_kv_pool(sample_glm5(), k4).unexplained_gib < 65 * 55224 / kGiB);
+  k4.given_tokens.reset();
+  CHECK(std::abs(sglang_kv_pool(sample_glm5(), k4).tokens - 495488) <= 64);
+  // It counts towards what does not fit, and not where the KV memory itself is logged.
+  input.unexplained_gib = 30;
+  CHECK(sglang_kv_pool(sample_glm5(), input).misfit->minimum_fraction ==
+        doctest::Approx((57.06 + 30) / 93.89));
+  input.kv_gib = 25.49;
+  CHECK(sglang_kv_pool(sample_glm5(), input).tokens == 495616);
+  CHECK(sglang_kv_pool(sample_glm5(), input).told_unexplained_gib == 0);
+}
+
+TEST_CASE("vLLM's rule loses unexplained memory too: 2 GiB leave 11.685 GiB, 16,293 blocks") {
+  VllmPoolInput input;
+  input.parallel = tensor_parallel(4);
+  input.memory_gib = 79.65;
+  input.weights_gib = 56;
+  input.activation_gib = 1;
+  input.non_torch_gib = 1;
+  input.unexplained_gib = 2;
+  const KvPool pool = vllm_kv_pool(sample_qwen3_235b(), input);
+  CHECK(pool.budget_gib == doctest::Approx(79.65 * 0.9 - 60));
+  CHECK(pool.tokens == 260688);
+  input.kv_gib = 8.11;
+  CHECK(vllm_kv_pool(sample_qwen3_235b(), input).tokens == 180928);
 }
 
 TEST_CASE("K5: Qwen3-235B at tp 4 with pages of one token holds 8.234 GiB of keys and of values") {

@@ -89,6 +89,7 @@ TEST_CASE("engine flags keep SGLang's names and take units where they are no fla
   mem_fraction_static: 0.92
   free_memory: 93.89 GiB
   weights: 57.06 GiB
+  unexplained_memory: 3.79 GiB
   page_size: 64
   chunked_prefill_size: -1
   max_prefill_tokens: 8192
@@ -102,6 +103,7 @@ TEST_CASE("engine flags keep SGLang's names and take units where they are no fla
   CHECK(s.engine.kv_source == "log");
   CHECK(s.engine.free_memory_gib == doctest::Approx(93.89).epsilon(1e-12));
   CHECK(s.engine.weights_gib == doctest::Approx(57.06).epsilon(1e-12));
+  CHECK(s.engine.unexplained_gib == doctest::Approx(3.79).epsilon(1e-12));
   CHECK(s.engine.chunked_prefill_size == -1);
   CHECK(s.engine.max_prefill_tokens == 8192);
   CHECK(s.engine.cuda_graph_bs == std::vector<int>{1, 2, 4});
