@@ -41,6 +41,22 @@ std::int64_t wall_of(const EngineLimits& limits, std::int64_t tokens) {
   return limits.pool_tokens / limits.page_tokens / std::max<std::int64_t>(1, pages);
 }
 
+void tell_unexplained(const Deployment& deployment, KvReport* kv) {
+  const KvPool& pool = deployment.engine().pool;
+  if (pool.told_unexplained_gib <= 0) return;
+  kv->told_unexplained_bytes = pool.told_unexplained_gib * kGiB;
+  const bool given = deployment.scenario().engine.unexplained_gib.has_value();
+  kv->told_unexplained_source = given ? "given" : "calibrated";
+  const auto found = deployment.profile().unexplained_memory();
+  if (given || !found || !pool.derived_tokens) return;
+  kv->told_unexplained_range = Interval{found->low, found->high};
+  const auto tokens = [&](double bytes) {
+    return static_cast<double>(*pool.derived_tokens) +
+           (found->value - bytes) / static_cast<double>(pool.cell_bytes);
+  };
+  kv->derived_tokens_range = Interval{tokens(found->high), tokens(found->low)};
+}
+
 KvReport kv_of(const Deployment& deployment) {
   const ResolvedEngine& engine = deployment.engine();
   KvReport kv;
@@ -53,11 +69,7 @@ KvReport kv_of(const Deployment& deployment) {
   kv.derived_tokens = engine.pool.derived_tokens;
   kv.derived_tokens_spec_weights = engine.derived_tokens_spec_weights;
   if (engine.pool.unexplained_gib) kv.unexplained_bytes = *engine.pool.unexplained_gib * kGiB;
-  if (engine.pool.told_unexplained_gib > 0) {
-    kv.told_unexplained_bytes = engine.pool.told_unexplained_gib * kGiB;
-    kv.told_unexplained_source =
-        deployment.scenario().engine.unexplained_gib ? "given" : "calibrated";
-  }
+  tell_unexplained(deployment, &kv);
   return kv;
 }
 

@@ -25,8 +25,11 @@ std::string kv_text(const KvReport& kv) {
   }
   if (kv.wall_requests) text += fmt::format("; admits {} requests", whole(*kv.wall_requests));
   if (kv.told_unexplained_bytes) {
-    text += fmt::format("; the memory rule counts {} a GPU of unexplained memory ({})",
+    text += fmt::format("; the memory rule counts {} a GPU of unexplained memory ({}",
                         bytes_text(*kv.told_unexplained_bytes), kv.told_unexplained_source);
+    if (const auto& range = kv.derived_tokens_range)
+      text += fmt::format(": {} to {} tokens", grouped(range->low), grouped(range->high));
+    text += ")";
   }
   if (kv.derived_tokens_spec_weights && kv.derived_tokens) {
     text +=

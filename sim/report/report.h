@@ -74,6 +74,11 @@ struct RetractionReport {
   std::int64_t recomputed_tokens = 0;
 };
 
+struct Interval {
+  double low = 0;
+  double high = 0;
+};
+
 struct KvReport {  // all but the peak is filled by the caller
   std::int64_t capacity_tokens = 0;
   double bytes_per_token_per_gpu = 0;
@@ -89,6 +94,8 @@ struct KvReport {  // all but the peak is filled by the caller
   // One GPU: memory the engine holds beside its rule's terms, taken off what the rule derives.
   std::optional<double> told_unexplained_bytes;
   std::string told_unexplained_source;  // "given" in the scenario | "calibrated": the profile's
+  std::optional<Interval> told_unexplained_range;  // bytes, p5 and p95 of the calibrated one
+  std::optional<Interval> derived_tokens_range;    // what that range does to the derived pool
 };
 
 // Mean and quantiles of a set of samples; missing when there were none.
@@ -208,11 +215,6 @@ struct BindingReport {  // the rule: sim/report/binding.h
   std::vector<Limit> limits;       // strongest first
   std::vector<LadderRung> ladder;  // filled by whoever re-simulates, strongest first
   std::vector<LadderStep> climb;   // likewise
-};
-
-struct Interval {
-  double low = 0;
-  double high = 0;
 };
 
 struct IntervalReport {  // band of the tables, fully correlated, as the p5 and p95 of the run

@@ -61,6 +61,11 @@ Json to_json(const SteadyStateReport& s) {
           {"rule", s.rule}};
 }
 
+Json to_json(const std::optional<Interval>& interval) {
+  if (!interval) return nullptr;
+  return Json::array({number(interval->low), number(interval->high)});
+}
+
 Json to_json(const KvReport& kv) {
   return {{"capacity_tokens", kv.capacity_tokens},
           {"bytes_per_token_per_gpu", number(kv.bytes_per_token_per_gpu)},
@@ -72,7 +77,9 @@ Json to_json(const KvReport& kv) {
           {"derived_tokens_spec_weights", optional(kv.derived_tokens_spec_weights)},
           {"unexplained_bytes", optional(kv.unexplained_bytes)},
           {"told_unexplained_bytes", optional(kv.told_unexplained_bytes)},
-          {"told_unexplained_source", kv.told_unexplained_source}};
+          {"told_unexplained_source", kv.told_unexplained_source},
+          {"told_unexplained_range", to_json(kv.told_unexplained_range)},
+          {"derived_tokens_range", to_json(kv.derived_tokens_range)}};
 }
 
 Json to_json(const StepStatistics& step) {
@@ -226,11 +233,6 @@ Json to_json(const std::optional<CostReport>& cost) {
           {"per_million_total_tokens", optional(cost->per_million_total_tokens)},
           {"per_million_good_output_tokens", optional(cost->per_million_good_output_tokens)},
           {"per_million_output_tokens_steady", optional(cost->per_million_output_tokens_steady)}};
-}
-
-Json to_json(const std::optional<Interval>& interval) {
-  if (!interval) return nullptr;
-  return Json::array({number(interval->low), number(interval->high)});
 }
 
 Json to_json(const ProvenanceReport& provenance) {

@@ -101,7 +101,10 @@ TEST_CASE("plateau calibrate --json - keeps the standard output for the JSON") {
   CHECK(transcript.code == 0);
   const nlohmann::json json = nlohmann::json::parse(transcript.out);
   CHECK(json["schema"] == "plateau-calibrate/1");
-  CHECK(json["parameters"].size() == 10);
+  CHECK(json["parameters"].size() == 11);
+  CHECK(json["parameters"][10]["name"] == "unexplained_memory");
+  CHECK(json["parameters"][10]["unit"] == "B");
+  CHECK_FALSE(json["parameters"][10]["held"].is_null());
   CHECK(json["parameters"][0]["name"] == "kernel_time");
   CHECK(json["parameters"][0]["held"].is_null());
   CHECK(json["parameters"][2]["standard_error"].is_null());
@@ -179,6 +182,7 @@ TEST_CASE("the tutorial's commands run as written, and find what its logs were m
   const TemporaryFolder folder;
   std::string calibrated;
   std::string validated;
+  std::string other_pool;
   int ran = 0;
   for (const std::string& line : commands_of(kRoot + "/docs/tutorial.md")) {
     const std::string command = replaced(line, "build/tutorial", folder.path("tutorial"));
@@ -192,10 +196,15 @@ TEST_CASE("the tutorial's commands run as written, and find what its logs were m
     ++ran;
     if (contains(command, "plateau calibrate")) calibrated = transcript.out;
     if (contains(command, "plateau validate")) validated = transcript.out;
+    if (contains(command, "kv_pool_tokens=~")) other_pool = transcript.out;
   }
   CHECK(ran >= 6);
   CHECK(contains(calibrated, "1.2"));
   CHECK(contains(calibrated, "GiB per GPU are unexplained"));
+  CHECK(contains(calibrated, "unexplained_memory    3.793 GiB"));
+  CHECK(contains(other_pool, "367,680 tokens (derived)"));
+  CHECK(contains(other_pool, "3.79 GiB a GPU of"));
+  CHECK(contains(other_pool, "367,583 to 367,777 tokens)"));
   CHECK(contains(validated, "output_tok_per_s"));
   const std::string meta =
       read_file(folder.path("tutorial/profiles/rtx-pro-6000-server/box/meta.yaml"));

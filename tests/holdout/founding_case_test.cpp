@@ -74,6 +74,9 @@ TEST_CASE("unexplained memory of one server gives its pool back, and misses anot
     options.data_dir = PLATEAU_SOURCE_DIR;
     options.pool_only = true;
     options.sets = std::move(sets);
+    for (const char* logged : {"engine.kv_pool_memory=~", "engine.free_memory=93.99 GiB",
+                               "engine.weights=57.15 GiB", "engine.mem_fraction_static=0.92"})
+      options.sets.emplace_back(logged);
     const std::string path = std::string(PLATEAU_SOURCE_DIR) +
                              "/scenarios/validation/glm5-nvfp4-8x-rtx-pro-6000-bf16-pool.yaml";
     const KvPool pool = kv_pool_of(read_scenario(path, options), DeviceSpec{});

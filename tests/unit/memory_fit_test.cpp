@@ -255,6 +255,8 @@ TEST_CASE("the report's KV line tells unexplained memory and whether it was cali
   kv.told_unexplained_source = "calibrated";
   CHECK(kv_text(kv).find("; the memory rule counts 3.79 GiB a GPU of unexplained memory "
                          "(calibrated)") != std::string::npos);
+  kv.derived_tokens_range = Interval{495390, 495586};
+  CHECK(kv_text(kv).find("(calibrated: 495,390 to 495,586 tokens)") != std::string::npos);
 }
 
 TEST_CASE("a pool that is taken away takes the source that its file named with it") {
