@@ -29,6 +29,9 @@ class RememberedCosts : public Profile {
   const Provenance& provenance() const override { return profile_->provenance(); }
   const std::vector<std::string>& warnings() const override { return profile_->warnings(); }
   double board_band() const override { return profile_->board_band(); }
+  std::optional<Estimate> unexplained_memory() const override {
+    return profile_->unexplained_memory();
+  }
   const std::shared_ptr<const Profile>& wrapped() const { return profile_; }
 
  private:

@@ -35,6 +35,9 @@ class NoisyCosts : public Profile {
   const Provenance& provenance() const override { return profile_->provenance(); }
   const std::vector<std::string>& warnings() const override { return profile_->warnings(); }
   double board_band() const override { return profile_->board_band(); }
+  std::optional<Estimate> unexplained_memory() const override {
+    return profile_->unexplained_memory();
+  }
 
  private:
   static constexpr std::size_t kOps = static_cast<std::size_t>(Op::sampling) + 1;

@@ -8,6 +8,8 @@
 
 #include "calibration/import/import.h"
 #include "models/memory.h"
+#include "sim/deployment/remembered_costs.h"
+#include "sim/interval/noisy_costs.h"
 #include "sim/report/kv_text.h"
 #include "sim/scenario/read_scenario.h"
 #include "tests/support/import_support.h"
@@ -159,6 +161,23 @@ TEST_CASE("unexplained memory of a log at 0.92 predicts the pool at 0.85 within 
   CHECK(deployed({"engine.unexplained_memory=0 GiB"}).engine().pool.tokens ==
         pool_of({137.9, 57.07, 0, 0.92, {}}));
   CHECK(deployed({"engine.kv_pool_tokens=65536"}).engine().pool.tokens == 65536);
+}
+
+TEST_CASE("profiles that wrap another hand its unexplained memory on, as sweeps and bands need") {
+  const CalibrationResult result = fit(log_of({}));
+  const TemporaryFolder folder;
+  folder.write("p/meta.yaml", corrected_meta_yaml(result, result.base));
+  const Scenario scenario =
+      scenario_with({"calibration.profile=" + folder.path("p"), "engine.free_memory=137.9 GiB",
+                     "engine.weights=57.07 GiB"});
+  const std::shared_ptr<const Profile> profile = load_profile_of(scenario, kRoot);
+  const auto remembered = std::make_shared<RememberedCosts>(profile);
+  for (const std::shared_ptr<const Profile>& wrapper :
+       {std::shared_ptr<const Profile>(remembered),
+        std::shared_ptr<const Profile>(std::make_shared<NoisyCosts>(remembered, 1, 2))}) {
+    CHECK(Deployment(scenario, wrapper, make_routing(scenario)).engine().pool.tokens ==
+          pool_of({}));
+  }
 }
 
 TEST_CASE("free memory and weights of any decimals lie within three errors of the truth") {
