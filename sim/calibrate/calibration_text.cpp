@@ -4,6 +4,7 @@
 
 #include "models/memory.h"
 #include "sim/calibrate/calibration.h"
+#include "sim/report/format.h"
 
 namespace plateau {
 
@@ -20,51 +21,64 @@ std::string value_text(const CorrectionKey& key, double value) {
   return fmt::format("{:.4g} ms", value * 1e3);
 }
 
+// `text` after `first`, in lines that a terminal shows whole.
+std::string told(const std::string& first, const std::string& text) {
+  constexpr std::size_t kColumns = 80;
+  std::string lines;
+  for (const std::string& line : wrap(first, text, kColumns, LongWords::kept)) lines += line + "\n";
+  return lines;
+}
+
 std::string files_text(const CalibrationResult& result) {
   std::string text;
   for (const UsedFile& file : result.files) {
-    text +=
-        fmt::format("{}: {}{}{}\n", file.file, file.kind, file.span.empty() ? "" : ", ", file.span);
+    text += told("", fmt::format("{}: {}{}{}", file.file, file.kind, file.span.empty() ? "" : ", ",
+                                 file.span));
     if (file.used > 0)
       text +=
           fmt::format("  {} samples, lines {} to {}\n", file.used, file.first_line, file.last_line);
     for (const auto& [reason, count] : file.dropped)
-      text += fmt::format("  {} lines left out: {}\n", count, reason);
+      text += told("  ", fmt::format("{} lines left out: {}", count, reason));
   }
   return text;
 }
 
 std::string parameters_text(const CalibrationResult& result) {
-  std::string text = fmt::format("\nOver {}\n  {:<18} {:>12} {:>12} {:>12} {:>8}\n", result.base,
-                                 "parameter", "value", "+-", "base", "samples");
+  std::string fitted = fmt::format("  {:<18} {:>11} {:>11} {:>11} {:>8}\n", "parameter", "value",
+                                   "+-", "base", "samples");
+  std::string held;
   for (const Parameter& p : result.parameters) {
     const CorrectionKey& key = key_of(p.correction);
+    const std::string base = value_text(key, p.base);
     if (p.held_why.empty()) {
-      text += fmt::format("  {:<18} {:>12} {:>12} {:>12} {:>8}  {}\n", key.key,
-                          value_text(key, p.value), value_text(key, p.error),
-                          value_text(key, p.base), p.samples, key.meaning);
+      fitted += fmt::format("  {:<18} {:>11} {:>11} {:>11} {:>8}\n", key.key,
+                            value_text(key, p.value), value_text(key, p.error), base, p.samples);
+      fitted += told("      ", key.meaning);
     } else {
-      text += fmt::format("  {:<18} {:>12} {:>12} {:>12} {:>8}  {}\n", key.key, "held", "",
-                          value_text(key, p.base), "", p.held_why);
+      held += told(fmt::format("  {:<18} {:>7}  ", key.key, base), p.held_why);
     }
   }
-  return text;
+  return "\nFitted over " + result.base + "\n" + fitted +
+         (held.empty() ? "" : "\nHeld at the base\n" + held);
 }
 
 std::string quality_text(const CalibrationResult& result) {
   std::string text;
   for (const FitQuality& q : result.quantities) {
-    text += fmt::format(
-        "\n{}: {} samples; mean error {:.1f} % with the base, {:.2f} % fitted (worst {:.1f} %)\n",
-        q.name, q.samples, q.base_mape_pct, q.fitted_mape_pct, q.worst_pct);
+    text += "\n" + told("", fmt::format("{}: {} samples; mean error {:.1f} % with the base, {:.2f} "
+                                        "% fitted (worst {:.1f} %)",
+                                        q.name, q.samples, q.base_mape_pct, q.fitted_mape_pct,
+                                        q.worst_pct));
     if (!q.cross_mape_pct) {
       text += "  not cross-validated: too few samples to leave some out\n";
       continue;
     }
-    text += fmt::format("  {:.2f} % predicted without being fitted on:", *q.cross_mape_pct);
+    std::string folds =
+        fmt::format("{:.2f} % predicted without being fitted on:", *q.cross_mape_pct);
     for (const Fold& fold : q.folds)
-      text += fmt::format(" {} {:.2f} %{}", fold.left_out, fold.mape_pct,
-                          &fold == &q.folds.back() ? "\n" : ";");
+      folds += fmt::format(" {} {:.2f} %{}", fold.left_out, fold.mape_pct,
+                           &fold == &q.folds.back() ? "" : ";");
+    text += told("  ", folds);
   }
   return text;
 }
@@ -113,16 +127,16 @@ Json file_json(const UsedFile& file) {
 
 std::string calibration_text(const CalibrationResult& result) {
   std::string text = files_text(result) + parameters_text(result) + quality_text(result);
-  if (!result.power_text.empty()) text += "\n" + result.power_text + "\n";
+  if (!result.power_text.empty()) text += "\n" + told("", result.power_text);
   if (result.unexplained_gib)
     text += fmt::format(
         "\nKV pool of the log: {:.2f} GiB per GPU are unexplained by the engine's "
         "memory rule\n",
         *result.unexplained_gib);
   if (!result.contradictions.empty()) text += "\nContradictions\n";
-  for (const std::string& line : result.contradictions) text += "  " + line + "\n";
+  for (const std::string& line : result.contradictions) text += told("  ", line);
   if (!result.notes.empty()) text += "\nNotes\n";
-  for (const std::string& line : result.notes) text += "  " + line + "\n";
+  for (const std::string& line : result.notes) text += told("  ", line);
   return text;
 }
 

@@ -2,12 +2,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <ostream>
+#include <sstream>
 #include <system_error>
 
 #include "calibration/import/import.h"
 #include "calibration/import/write_measurement.h"
 #include "calibration/input_error.h"
 #include "sim/cli/commands.h"
+#include "sim/report/format.h"
 
 namespace plateau {
 
@@ -31,6 +33,25 @@ std::vector<std::string> warnings_of(const imports::Measurement& measurement) {
   return warnings;
 }
 
+// Long lines in a terminal's width, what goes on two columns further in.
+std::string folded(const std::string& text) {
+  constexpr std::size_t kColumns = 80;
+  std::string result;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (width_of(line) <= kColumns) {
+      result += line + "\n";
+      continue;
+    }
+    const std::string indent(std::min(line.find_first_not_of(' '), kColumns / 2), ' ');
+    std::vector<std::string> parts =
+        wrap(indent + "  ", line.substr(indent.size()), kColumns, LongWords::kept);
+    parts.front().erase(0, 2);
+    for (const std::string& part : parts) result += part + "\n";
+  }
+  return result;
+}
+
 }  // namespace
 
 int import_command(const ImportArguments& arguments, const Terminal& terminal) {
@@ -43,7 +64,7 @@ int import_command(const ImportArguments& arguments, const Terminal& terminal) {
   const imports::Measurement measurement =
       imports::import_files({arguments.files, arguments.columns});
   std::ostream& words = to_screen ? *terminal.err : *terminal.out;
-  if (!arguments.common.quiet) words << imports::describe(measurement);
+  if (!arguments.common.quiet) words << folded(imports::describe(measurement));
   if (refused(warnings_of(measurement), arguments.common, terminal)) return kRefused;
   if (to_screen) {
     imports::write_json(measurement, [&](std::string_view text) {

@@ -143,8 +143,8 @@ std::string ellipsis(std::string text, std::size_t width) {
   return text.substr(0, end) + "...";
 }
 
-std::vector<std::string> wrap(const std::string& first, const std::string& text,
-                              std::size_t width) {
+std::vector<std::string> wrap(const std::string& first, const std::string& text, std::size_t width,
+                              LongWords long_words) {
   std::vector<std::string> lines;
   const std::string blanks(width_of(first), ' ');
   std::string line = first;
@@ -152,7 +152,8 @@ std::vector<std::string> wrap(const std::string& first, const std::string& text,
   std::size_t at = 0;
   while (at < text.size()) {
     const std::size_t space = std::min(text.find(' ', at), text.size());
-    const std::string word = ellipsis(text.substr(at, space - at), width - width_of(first));
+    std::string word = text.substr(at, space - at);
+    if (long_words == LongWords::shortened) word = ellipsis(word, width - width_of(first));
     at = space + 1;
     if (word.empty()) continue;
     if (!empty && width_of(line) + 1 + width_of(word) > width) {

@@ -2,6 +2,7 @@
 // (code points), not bytes. No locale: the same bytes everywhere.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,8 +23,10 @@ std::string ellipsis(std::string text,
                      std::size_t width);  // shortened to `width`, "..." at the end
 
 // Words of `text` in lines of at most `width`, the first line after `first`, the others after as
-// many blanks.
-std::vector<std::string> wrap(const std::string& first, const std::string& text, std::size_t width);
+// many blanks. A word that is longer is shortened, or kept (a path).
+enum class LongWords : std::uint8_t { shortened, kept };
+std::vector<std::string> wrap(const std::string& first, const std::string& text, std::size_t width,
+                              LongWords long_words = LongWords::shortened);
 
 // share of `width` in eighths of a character.
 std::string bar(double share, std::size_t width, bool ascii);

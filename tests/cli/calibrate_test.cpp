@@ -79,7 +79,7 @@ TEST_CASE("plateau calibrate writes a profile and a scenario that runs with it")
   CHECK(transcript.code == 0);
   CHECK(transcript.err.empty());
   CHECK(contains(transcript.out, "kernel_time"));
-  CHECK(contains(transcript.out, "held"));
+  CHECK(contains(transcript.out, "Held at the base"));
   CHECK(contains(transcript.out, "predicted without being fitted on"));
   const std::string profile = folder.path("profiles/h200-sxm/mine");
   CHECK(contains(transcript.out, "written: " + profile + "/meta.yaml"));
@@ -201,7 +201,7 @@ TEST_CASE("the tutorial's commands run as written, and find what its logs were m
   CHECK(ran >= 6);
   CHECK(contains(calibrated, "1.2"));
   CHECK(contains(calibrated, "GiB per GPU are unexplained"));
-  CHECK(contains(calibrated, "unexplained_memory    3.793 GiB"));
+  CHECK(contains(calibrated, "unexplained_memory   3.793 GiB"));
   CHECK(contains(other_pool, "367,680 tokens (derived)"));
   CHECK(contains(other_pool, "3.79 GiB a GPU of"));
   CHECK(contains(other_pool, "367,583 to 367,777 tokens)"));
