@@ -106,8 +106,8 @@ TEST_CASE("half a trace's decode lines calibrate: the other half and the other t
         const Error second = error_on(corrected.profile, half(own, true), HostTime::hidden);
         const Error other =
             error_on(corrected.profile, from_mixed ? lock_step : mixed, HostTime::hidden);
-        INFO(base, from_mixed ? " from the mixed run, interval " : " from equal waves, interval ",
-             interval, ": ", second.mape_pct, " % and ", other.mape_pct, " %");
+        INFO(base, std::string(from_mixed ? " from the mixed run" : " from equal waves"),
+             ", interval ", interval, ": ", second.mape_pct, " % and ", other.mape_pct, " %");
         CHECK(second.steps > 100);
         CHECK(other.steps > 250);
         CHECK(second.mape_pct <= bar);
