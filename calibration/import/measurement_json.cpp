@@ -76,7 +76,7 @@ class Reader : public JsonVisitor {
   void ignored(const std::string& key, const JsonValue& value) {
     if (key == "what") ignored_.what = value.text;
     if (key == "count") ignored_.count = whole(value.number);
-    if (key == "first_line") ignored_.first_line = whole(value.number);
+    if (key == "first_line") ignored_.first_line = line_of(value);
   }
 
   void close_file(std::size_t depth) {
@@ -91,7 +91,7 @@ class Reader : public JsonVisitor {
     if (key == "name") fact_.name = value.text;
     if (key == "rank") fact_.rank = value.text;
     if (key == "preferred") fact_.preferred = value.number != 0;
-    if (key == "line") fact_.line = whole(value.number);
+    if (key == "line") fact_.line = line_of(value);
     if (key == "file") fact_.file = source(value);
     if (key != "value") return;
     if (value.is_number()) fact_.number = value.number;
@@ -119,7 +119,7 @@ class Reader : public JsonVisitor {
   }
 
   void close_row(const std::string& name) {
-    if (row_.size() != columns_.size() || row_.size() < 2 || !row_[1].is_number()) {
+    if (row_.size() != columns_.size() || row_.size() < 2) {
       recorder_.fail(line_,
                      "a row of '" + name + "' has " + std::to_string(row_.size()) +
                          " cells, its columns are " + std::to_string(columns_.size()),
@@ -129,13 +129,21 @@ class Reader : public JsonVisitor {
     std::vector<std::size_t> at;
     for (std::size_t i = 2; i < columns_.size(); ++i)
       at.push_back(series.column(columns_[i].name, columns_[i].text));
-    series.begin_row(source(row_[0]), whole(row_[1].number));
+    series.begin_row(source(row_[0]), line_of(row_[1]));
     for (std::size_t i = 2; i < row_.size(); ++i) {
       if (row_[i].is_number() && !columns_[i].text) series.set(at[i - 2], row_[i].number);
       if (row_[i].is_text() && columns_[i].text) series.set_word(at[i - 2], row_[i].text);
     }
     series.end_row();
     row_.clear();
+  }
+
+  // A line of a file is a whole number that a double holds.
+  std::int64_t line_of(const JsonValue& value) const {
+    constexpr double kMost = 9007199254740992.0;
+    if (!value.is_number() || !(value.number >= 0) || value.number > kMost)
+      recorder_.fail(line_, "a record's line is no line number", "import the logs again");
+    return whole(value.number);
   }
 
   int source(const JsonValue& index) const {

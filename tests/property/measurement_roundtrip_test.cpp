@@ -88,6 +88,8 @@ TEST_CASE("a measurement file that is cut, foreign or wrong is refused, with wha
                        plateau::InputError);
   CHECK_THROWS_WITH_AS(import_text(replaced("\"file\":0", "\"file\":3"), "m.json"),
                        doctest::Contains("names no file of the list"), plateau::InputError);
+  CHECK_THROWS_WITH_AS(import_text(replaced("\"line\":1", "\"line\":1e30"), "m.json"),
+                       doctest::Contains("no line number"), plateau::InputError);
   std::string csv = csv_of(import_text(json, "m.json"));
   CHECK_THROWS_WITH_AS(import_text(csv, "m.csv"), doctest::Contains("--out NAME.json"),
                        plateau::InputError);
