@@ -13,6 +13,7 @@
 #include "tests/support/import_support.h"
 #include "tests/support/scenario_text.h"
 #include "tests/support/sglang_lines.h"
+#include "tests/support/vllm_lines.h"
 
 using namespace plateau;
 using namespace plateau::test;
@@ -286,14 +287,7 @@ TEST_CASE("a power log of more GPUs than serve is told and not used") {
 
 TEST_CASE("a vLLM log calibrates the times of a step, and the other scheduler is told") {
   const Scenario scenario = scenario_with(kOverlapping);
-  std::string log;
-  for (int i = 1; i <= 6; ++i) {
-    log += "INFO 03-17 15:38:1" + std::to_string(i) + " [loggers.py:259] Iteration(" +
-           std::to_string(i) + "): 0 context requests, 0 context tokens, " +
-           std::to_string(16 * i) + " generation requests, " + std::to_string(16 * i) +
-           " generation tokens, iteration elapsed time: " + std::to_string(20 + 2 * i) +
-           ".00 ms, GPU KV cache usage: 10.0%\n";
-  }
+  std::string log = vllm_iteration_lines();
   log +=
       "INFO 03-17 15:38:30 [loggers.py:259] Engine 000: Avg prompt throughput: 0.0 tokens/s, Avg "
       "generation throughput: 616.1 tokens/s, Running: 32 reqs, Waiting: 0 reqs, GPU KV cache "

@@ -15,6 +15,7 @@
 #include "tests/support/import_support.h"
 #include "tests/support/scenario_text.h"
 #include "tests/support/sglang_lines.h"
+#include "tests/support/vllm_lines.h"
 
 using namespace plateau;
 using namespace plateau::test;
@@ -254,13 +255,7 @@ TEST_CASE("a vLLM log states what is left for the KV cache: nothing is identifie
       "INFO 03-17 15:38:01 [gpu_worker.py:298] Model loading took 57.07 GiB memory and 9.0 s\n"
       "INFO 03-17 15:38:02 [gpu_worker.py:298] Available KV cache memory: 60.00 GiB\n"
       "INFO 03-17 15:38:03 [kv_cache_utils.py:849] GPU KV cache size: 655,360 tokens\n";
-  for (int i = 1; i <= 6; ++i) {
-    log += "INFO 03-17 15:38:1" + std::to_string(i) + " [loggers.py:259] Iteration(" +
-           std::to_string(i) + "): 0 context requests, 0 context tokens, " +
-           std::to_string(16 * i) + " generation requests, " + std::to_string(16 * i) +
-           " generation tokens, iteration elapsed time: " + std::to_string(20 + 2 * i) +
-           ".00 ms, GPU KV cache usage: 10.0%\n";
-  }
+  log += vllm_iteration_lines();
   CHECK(held(log) ==
         "a vLLM log states what is left for the KV cache, so there is no rule to correct");
 }
