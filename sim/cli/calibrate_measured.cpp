@@ -15,7 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-CalibrationRequest request_of(const CalibrateArguments& arguments, const Terminal& terminal) {
+// Files are those that the measurement names: one that was imported before stands for several.
+CalibrationRequest request_of(const CalibrateArguments& arguments,
+                              const imports::Measurement& measurement, const Terminal& terminal) {
   CalibrationRequest request;
   request.data_dir = terminal.data_dir;
   request.utc_offset_h = arguments.utc_offset_h;
@@ -25,8 +27,9 @@ CalibrationRequest request_of(const CalibrateArguments& arguments, const Termina
     const auto seconds =
         equals == std::string::npos ? std::nullopt : parse_number(text.substr(equals + 1));
     const std::string file = text.substr(0, equals);
-    const bool given = std::find(arguments.measured.begin(), arguments.measured.end(), file) !=
-                       arguments.measured.end();
+    const bool given =
+        std::any_of(measurement.files.begin(), measurement.files.end(),
+                    [&](const imports::FileReport& report) { return report.file == file; });
     if (!seconds) {
       problems.push_back(
           {"", 0, 0, "--offset", "'" + text + "' is not FILE=SECONDS", "--offset power.csv=-3600"});
@@ -119,11 +122,11 @@ std::string overlay_yaml(const CalibrateArguments& arguments, const CalibrationR
 }  // namespace
 
 int calibrate_measured_command(const CalibrateArguments& arguments, const Terminal& terminal) {
-  const CalibrationRequest request = request_of(arguments, terminal);
   const Scenario scenario =
       read_scenario(arguments.scenario, scenario_options(arguments.common, terminal));
   const imports::Measurement measurement =
       imports::import_files({arguments.measured, arguments.columns});
+  const CalibrationRequest request = request_of(arguments, measurement, terminal);
   CalibrationResult result;
   try {
     result = calibrate(scenario, measurement, request);

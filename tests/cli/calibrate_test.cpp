@@ -69,6 +69,24 @@ TEST_CASE("a log and the measurement that was imported from it calibrate alike")
   CHECK(replaced(read_back.out, "/again", "/direct") == direct.out);
 }
 
+TEST_CASE("--offset names a file inside a measurement that was imported before") {
+  const TemporaryFolder folder;
+  const std::string log = trace_log(folder);
+  const std::string watts =
+      folder.write("watts.txt", read_file(kRoot + "/scenarios/tutorial/nvidia-smi.txt"));
+  const std::string imported = folder.path("measured.json");
+  REQUIRE(run_plateau("import " + log + " " + watts + " --out " + imported).code == 0);
+  const std::string command = "calibrate --scenario " + kScenario + " --into " +
+                              folder.path("profiles") + " --name mine --offset " + watts +
+                              "=1 --measured ";
+  const Transcript direct = run_plateau(command + log + " " + watts);
+  const Transcript read_back = run_plateau(command + imported);
+  CHECK(read_back.code == direct.code);
+  CHECK(read_back.out == direct.out);
+  CHECK(read_back.err == direct.err);
+  CHECK_FALSE(contains(read_back.err, "none of the measured files"));
+}
+
 TEST_CASE("plateau calibrate writes a profile and a scenario that runs with it") {
   const TemporaryFolder folder;
   const std::string log = trace_log(folder);
